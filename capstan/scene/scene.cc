@@ -1,0 +1,53 @@
+#include "capstan/scene/scene.h"
+
+namespace capstan {
+
+int num_positions(JointType type) {
+  switch (type) {
+    case JointType::weld:
+      return 0;
+    case JointType::revolute:
+    case JointType::prismatic:
+    case JointType::screw:
+      return 1;
+    case JointType::universal:
+      return 2;
+    case JointType::planar:
+      return 3;
+    case JointType::ball:
+      return 4;
+    case JointType::free:
+      return 7;
+  }
+  return 0;
+}
+
+int num_velocities(JointType type) {
+  if (type == JointType::ball) return 3;
+  if (type == JointType::free) return 6;
+  return num_positions(type);
+}
+
+const char* joint_type_name(JointType type) {
+  constexpr const char* names[] = {"weld",      "revolute", "prismatic", "screw",
+                                   "universal", "ball",     "planar",    "free"};
+  return names[static_cast<int>(type)];
+}
+
+namespace {
+constexpr const char* kIntegratorNames[] = {"explicit_euler", "symplectic_euler", "semi_implicit",
+                                            "implicit_euler", "midpoint"};
+}
+
+const char* integrator_name(Integrator integrator) {
+  return kIntegratorNames[static_cast<int>(integrator)];
+}
+
+std::optional<Integrator> integrator_from_name(const std::string& name) {
+  for (int i = 0; i < 5; ++i) {
+    if (name == kIntegratorNames[i]) return static_cast<Integrator>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace capstan

@@ -1,0 +1,255 @@
+// What the user asked for: plain structs with defaults, SI units, radians, z up. Readers (capstan/io) fill
+// them, users may build them in code, compile() (capstan/model) turns them into a Model.
+//
+// Things refer to each other by name. Names are unique within their kind (bodies, joints, ...); compile()
+// resolves them and reports unknown, duplicate and cyclic ones. "world" is the body that never moves; it
+// always exists and is never listed in Scene::bodies (shapes on it have body "world").
+#pragma once
+
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capstan/base/diagnostics.h"
+#include "capstan/geometry/shape.h"
+#include "capstan/math/types.h"
+
+namespace capstan {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr const char* kWorld = "world";
+
+struct Pose {
+  Vec3 position = Vec3::Zero();       // [m] in the parent frame
+  Vec4 quat_wxyz = Vec4(1, 0, 0, 0);  // unit; readers normalize
+};
+
+struct Range {
+  double lower = -kInfinity;
+  double upper = kInfinity;
+};
+
+// --- Bodies
+// --------------------------------------------------------------------------------------------------
+
+struct Inertia {
+  double mass = 0;                // [kg] > 0
+  Vec3 com = Vec3::Zero();        // [m] centre of mass in the body frame
+  Mat3 about_com = Mat3::Zero();  // [kg m^2] about the centre of mass, axes of the body frame; symmetric
+};
+
+enum class JointType { weld, revolute, prismatic, screw, universal, ball, planar, free };
+
+// One joint between a body and what comes before it. A body may carry several, applied in order (as in MJCF);
+// none at all welds the body to its parent. At q = reference the body has the pose that Body::pose says.
+//
+//   type       dofs  q                          v
+//   weld       0     -                          -
+//   revolute   1     angle [rad] about axis     rad/s
+//   prismatic  1     travel [m] along axis      m/s
+//   screw      1     angle [rad] about axis; travels pitch * angle along it
+//   universal  2     angle about axis, then angle about the turned axis2
+//   ball       3     quat_wxyz (4 numbers)      angular velocity [rad/s], axes of the frame before the joint
+//   planar     3     x, y [m], angle [rad]      along two axes perpendicular to `axis`, turn about `axis`
+//   free       6     x, y, z, quat_wxyz (7)     velocity of the body origin [m/s], angular velocity [rad/s],
+//   both
+//                                               in the axes of the frame before the joint (the world)
+struct Joint {
+  std::string name;
+  Source where;
+  JointType type = JointType::revolute;
+  Vec3 position = Vec3::Zero();  // [m] the joint's centre, in the body frame (ignored by prismatic, free)
+  Vec3 axis = Vec3(0, 0, 1);     // in the body frame at q = reference; need not be unit
+  Vec3 axis2 = Vec3(1, 0, 0);  // universal: second axis. planar: direction of x (made perpendicular to axis)
+  double pitch = 0;            // screw: [m/rad]
+  double reference = 0;        // value of q in the pose that Body::pose says (1-dof joints) [rad or m]
+
+  double stiffness = 0;         // spring [N m/rad or N/m] on every dof
+  double spring_reference = 0;  // rest position of the spring (1-dof, and each dof of universal and planar)
+  double damping = 0;           // [N m s/rad or N s/m] on every dof
+  double dry_friction = 0;      // Coulomb torque or force on every dof [N m or N]
+  double rotor_inertia = 0;     // reflected inertia on every dof [kg m^2 or kg]
+  std::vector<Range> limits;  // empty: none. One range for each dof in order; ball: one, of the turn [0, max]
+  double effort_limit = kInfinity;    // bound of the sum of actuator forces on each dof [N m or N]
+  double velocity_limit = kInfinity;  // told to users (URDF); not enforced [rad/s or m/s]
+};
+
+struct Body {
+  std::string name;
+  Source where;
+  std::string parent = kWorld;
+  Pose pose;                         // in the parent body's frame, with its joints at their reference
+  std::vector<Joint> joints;         // applied in order; at most 6 dofs in all
+  std::optional<Inertia> inertia;    // absent: from the shapes' masses or densities
+  bool gravity_compensated = false;  // gravity does not act on this body (MJCF gravcomp="1")
+};
+
+// --- Shapes and materials --------------------------------------------------------------------------------
+
+// Friction that depends on direction: coefficients along and across a direction fixed in the shape.
+struct FrictionTensor {
+  double along = 0.5, across = 0.5;
+  Vec3 direction = Vec3(1, 0, 0);  // in the frame of the shape; projected to the contact plane
+};
+
+struct Material {
+  std::string name;
+  Source where;
+  double stiffness = 1e6;  // k [N/m]; may be infinite (near-rigid)
+  double stiffness_per_kilogram =
+      0;                    // if > 0 replaces stiffness: k = this * mass of the body [1/s^2] (MJCF solref)
+  double dissipation = 50;  // Hunt-Crossley d [s/m]
+  double relaxation_time = -1;  // tau_d [s] of the Kelvin-Voigt law; negative: the time step
+  double friction = 0.5;        // Coulomb coefficient mu
+  std::optional<FrictionTensor> friction_tensor;
+  double stiction_tolerance = 1e-4;  // v_s [m/s]
+  double elastic_modulus = 1e7;      // [Pa] for pressure-field contact
+};
+
+// What holds between two materials, or (kind shapes) two named shapes, in place of the combination rule.
+struct PairOverride {
+  enum class Kind { materials, shapes };
+  Kind kind = Kind::materials;
+  std::string a, b;
+  Source where;
+  std::optional<double> stiffness, dissipation, relaxation_time, friction, margin;
+  std::optional<FrictionTensor> friction_tensor;  // direction in the frame of a's shape
+};
+
+struct ShapeInstance {
+  std::string name;
+  Source where;
+  std::string body = kWorld;
+  Pose pose;  // in the body frame
+  Shape shape;
+  std::string material = "default";  // of Scene::materials; "default" exists even when not listed
+  double density = 1000;             // [kg/m^3] used when the body has no inertia and no mass is given here
+  std::optional<double> mass;        // [kg] wins over density
+  bool collides = true;
+  bool has_mass = true;     // false: visual only, adds no mass
+  unsigned group_bits = 1;  // collides with another where (a.group_bits & b.mask_bits) or the reverse
+  unsigned mask_bits = 1;
+  double margin = 0;  // [m] contacts are reported within this distance
+  std::array<float, 4> rgba = {0.6f, 0.6f, 0.65f, 1.0f};
+};
+
+// Two bodies whose shapes never collide.
+struct CollisionExclude {
+  std::string body_a, body_b;
+  Source where;
+};
+
+struct Site {  // a named frame on a body
+  std::string name;
+  Source where;
+  std::string body = kWorld;
+  Pose pose;
+};
+
+// --- Couplings and actuators -------------------------------------------------------------------------------
+
+// length = sum of coefficient * q over 1-dof joints (and offset).
+struct Tendon {
+  struct Term {
+    std::string joint;
+    double coefficient = 1;
+  };
+  std::string name;
+  Source where;
+  std::vector<Term> terms;
+  double stiffness = 0, damping = 0, dry_friction = 0, rotor_inertia = 0;
+  Range spring_rest = {0, 0};  // no spring force while the length is within
+  std::optional<Range> limits;
+};
+
+// force = gain * u + bias[0] + bias[1] * length + bias[2] * velocity, clamped to force_range, where u is the
+// control clamped to control_range, length = gear * (q or tendon length), velocity its rate. The generalized
+// force is gear * force. Torque: gain 1. PD with stiffness kp, damping kd: gain kp, bias (0, -kp, -kd): u is
+// the target.
+struct Actuator {
+  std::string name;
+  Source where;
+  std::string joint, tendon;  // exactly one of them
+  Vec6 gear = (Vec6() << 1, 0, 0, 0, 0, 0)
+                  .finished();  // scalar joints and tendons use gear[0] only; for ball
+                                // the first three act on the rotation, for free joints (force, torque)
+  double gain = 1;
+  Vec3 bias = Vec3::Zero();
+  Range control_range, force_range;
+  double control = 0;  // u at the start
+};
+
+enum class ConstraintType { ball, weld, distance, coupler };
+
+// Closes loops and couples joints. ball: point_a of body a and point_b of body b coincide. weld: the frames
+// pose_a and pose_b coincide. distance: those two points keep `distance` (rigid, or a spring). coupler:
+// q_a - ref = sum_k polynomial[k] (q_b - ref)^k, references as the joints have them; with no joint_b, q_a -
+// ref = polynomial[0].
+struct Constraint {
+  ConstraintType type = ConstraintType::ball;
+  std::string name;
+  Source where;
+  std::string body_a, body_b = kWorld;
+  std::optional<Pose> pose_a, pose_b;  // in the body frames; an absent one is where the other is at the start
+  std::string joint_a, joint_b;        // coupler: 1-dof joints
+  std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
+  double distance = 0;           // [m]
+  double stiffness = kInfinity;  // [N/m, N m/rad]; infinite: near-rigid
+  double relaxation_time = -1;   // [s]; negative: the time step
+  bool active = true;
+};
+
+// --- States and options ------------------------------------------------------------------------------------
+
+// Positions, velocities and controls by name; what is not named is at its reference, at rest, at the
+// actuator's own control. Lengths are those of the joint's q and v (see JointType).
+struct Keyframe {
+  std::string name;
+  Source where;
+  double time = 0;                                  // [s]
+  std::map<std::string, std::vector<double>> q, v;  // by joint name
+  std::map<std::string, double> control;            // by actuator name
+};
+
+// The schemes of docs/physics.md; semi_implicit treats springs, damping and PD gains implicitly and the rest
+// as symplectic Euler does.
+enum class Integrator { explicit_euler, symplectic_euler, semi_implicit, implicit_euler, midpoint };
+
+struct Options {
+  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
+  double dt = 0.005;                 // [s]
+  Integrator integrator = Integrator::semi_implicit;
+  double duration = 5;                // [s] of a run, when the command line does not say
+  bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)
+  bool balance_inertia = false;  // an inertia that breaks the triangle inequality is made possible, with a
+                                 // warning (MJCF balanceinertia), instead of being an error
+};
+
+struct Scene {
+  std::string name;
+  std::string file;  // where it came from, "" when built in code
+  Options options;
+  std::vector<Body> bodies;  // any order; parents by name
+  std::vector<ShapeInstance> shapes;
+  std::vector<Material> materials;
+  std::vector<PairOverride> pairs;
+  std::vector<CollisionExclude> excludes;
+  std::vector<Site> sites;
+  std::vector<Tendon> tendons;
+  std::vector<Actuator> actuators;
+  std::vector<Constraint> constraints;
+  std::vector<Keyframe> keyframes;
+  Keyframe initial;  // the start, unless a keyframe is asked for by name
+};
+
+// How many numbers q and v of a joint have.
+int num_positions(JointType type);
+int num_velocities(JointType type);
+const char* joint_type_name(JointType type);
+const char* integrator_name(Integrator integrator);
+std::optional<Integrator> integrator_from_name(const std::string& name);
+
+}  // namespace capstan
