@@ -1,6 +1,12 @@
 #include "capstan/scene/scene.h"
 
+#include "capstan/math/rotation.h"
+
 namespace capstan {
+
+Transform to_transform(const Pose& pose) {
+  return {rotation_matrix(pose.quat_wxyz / pose.quat_wxyz.norm()), pose.position};
+}
 
 int num_positions(JointType type) {
   switch (type) {

@@ -15,7 +15,7 @@
 
 #include "capstan/base/diagnostics.h"
 #include "capstan/geometry/shape.h"
-#include "capstan/math/types.h"
+#include "capstan/math/transform.h"
 
 namespace capstan {
 
@@ -26,6 +26,8 @@ struct Pose {
   Vec3 position = Vec3::Zero();       // [m] in the parent frame
   Vec4 quat_wxyz = Vec4(1, 0, 0, 0);  // unit; readers normalize
 };
+
+Transform to_transform(const Pose& pose);
 
 struct Range {
   double lower = -kInfinity;

@@ -1,0 +1,62 @@
+// Smooth forces at the joints: springs, damping, tendons, actuators. These are the k_1 of sap.txt II-D:
+// forces whose derivatives -dk/dq and -dk/dv are (made) positive semi-definite, so that they can be treated
+// implicitly.
+//
+//   tau = -k (q - q_rest) - d v                        each dof; for ball joints the rotation vector replaces
+//   q - q_rest
+//       + c (gain u + bias_0 + bias_1 s + bias_2 ds/dt)   each actuator, s = c.q, clamped to its range, then
+//       the sum on
+//                                                         each dof to the joint's effort limit
+//       - c (k (s - rest) + d ds/dt)                   each tendon; no spring force while s is within the
+//       rest range
+#pragma once
+
+#include <vector>
+
+#include "capstan/model/model.h"
+
+namespace capstan {
+
+// Forces from outside, constant over a step.
+struct BodyForce {
+  int body = 0;
+  Vec3 point_W = Vec3::Zero();   // [m] where it acts, at the beginning of the step
+  Vec3 force_W = Vec3::Zero();   // [N]
+  Vec3 torque_W = Vec3::Zero();  // [N m]
+};
+struct Input {
+  VecX generalized_force;  // [N or N m] on each dof; empty: none
+  std::vector<BodyForce> body_forces;
+};
+
+// -dtau/dq and -dtau/dv as a diagonal and terms (stiffness, damping) c c^T. Rates of positions are taken as
+// v.
+struct ForceGradient {
+  struct Term {
+    const Transmission* transmission = nullptr;
+    double stiffness = 0, damping = 0;
+  };
+  VecX stiffness, damping;      // [dofs]
+  std::vector<Term> terms;      // of transmissions within one tree
+  std::vector<char> saturated;  // [dofs] the effort limit holds: actuator terms do not act on this dof
+  VecX actuator_force;          // [dofs] scratch: sum of actuator forces
+};
+
+ForceGradient make_force_gradient(const Model& model);
+
+// tau at (q, v, control); gradient may not be null (it holds the scratch memory too).
+void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
+                 ForceGradient* gradient);
+
+// Energy stored in joint and tendon springs [J]. Actuators are not counted.
+double calc_spring_energy(const Model& model, const VecX& q);
+
+// Force of one actuator after clamping [N or N m, before the gear], and the length and rate it sees.
+struct ActuatorReading {
+  double length = 0, rate = 0, force = 0;
+  bool saturated = false;
+};
+ActuatorReading read_actuator(const Model& model, const ModelActuator& actuator, const VecX& q, const VecX& v,
+                              double control);
+
+}  // namespace capstan

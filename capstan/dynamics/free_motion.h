@@ -1,0 +1,55 @@
+// The free-motion velocities v* and the matrix A: what a step would do without contact (sap.txt II-C, II-D).
+//
+// The theta-method: with v^x = x v + (1-x) v0 and q^x = q0 moved along v^theta_vq for x dt,
+//
+//   m(v) = M(q^theta) (v - v0) - dt [ k_2(q^theta, v^theta) + k_1(q^theta1, v^theta1) + external forces ],
+//   m(v*) = 0
+//
+// k_1 are the smooth joint forces (dynamics/forces.h), k_2 gravity and velocity terms.
+//
+//   scheme            theta  theta_vq  theta1
+//   explicit_euler    0      0         0
+//   symplectic_euler  0      1         0
+//   semi_implicit     0      1         1        springs, damping, PD gains implicit; the rest symplectic
+//   Euler implicit_euler    1      1         1 midpoint          1/2    1/2       1/2      second order
+//
+//   A = M(q^theta) + dt^2 theta1 theta_vq K + dt theta1 D      (eq. 15; symmetric positive definite)
+//
+// The implicit schemes use Newton with the exact Jacobian of m for each tree (dynamics/tree_derivatives.h).
+// Where a tendon couples two trees, its forces are implicit in the residual but not in the Jacobian.
+#pragma once
+
+#include <memory>
+
+#include "capstan/dynamics/forces.h"
+#include "capstan/dynamics/tree.h"
+#include "capstan/dynamics/tree_derivatives.h"
+#include "capstan/state/state.h"
+
+namespace capstan {
+
+struct Scheme {
+  double theta = 0, theta_vq = 1, theta1 = 1;
+};
+Scheme scheme(Integrator integrator);
+
+// The result of free_motion and its scratch memory; make_motion allocates all of it.
+struct Motion {
+  Placement placement;  // at q0: contacts and Jacobians are taken here
+  VecX A;               // values in the rows of Model::system_pattern
+  VecX A_factor;        // L^T D L of A
+  VecX v_star;          // [dofs]
+  int iterations = 0;   // Newton steps taken
+  double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*
+  bool converged = false;
+
+  struct Scratch;
+  std::shared_ptr<Scratch> scratch;
+};
+Motion make_motion(const Model& model);
+
+// Computes v* and A from a state. `motion` holds the result.
+void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
+                      const Scheme& scheme, Motion* motion);
+
+}  // namespace capstan

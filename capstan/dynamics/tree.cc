@@ -1,0 +1,370 @@
+#include "capstan/dynamics/tree.h"
+
+#include <cmath>
+
+#include "capstan/math/rotation.h"
+
+namespace capstan {
+namespace {
+
+// Motion about O of a unit turn about a unit axis through p (relative to O).
+inline Vec6 turn(const Vec3& axis, const Vec3& p) {
+  Vec6 S;
+  S << axis, cross(p, axis);
+  return S;
+}
+
+inline Vec6 slide(const Vec3& axis) {
+  Vec6 S;
+  S << 0, 0, 0, axis;
+  return S;
+}
+
+inline int stage_dofs(StageType type) {
+  return type == StageType::ball ? 3 : type == StageType::free ? 6 : 1;
+}
+
+// Moves X by the stage's motion. Axes are written with anchors in world coordinates into S (linear part still
+// about the world's origin is avoided: `anchor` keeps the point).
+inline void apply_stage(const Stage& stage, const double* q, Transform* X, Vec3* axis_W, Vec3* anchor_W) {
+  *anchor_W = X->p + X->R * stage.position;
+  const double angle = *q - stage.reference;
+  *axis_W = X->R * stage.axis;
+  if (stage.type == StageType::prismatic) {
+    X->p += angle * *axis_W;
+    return;
+  }
+  X->R = X->R * rotation_about(stage.axis, std::cos(angle), std::sin(angle));
+  X->p = *anchor_W - X->R * stage.position;
+  if (stage.type == StageType::screw) X->p += stage.pitch * angle * *axis_W;
+}
+
+// Force that takes back the gravity on the part of a link that gravity does not act on.
+Vec6 weight_not_felt(const Model& model, const Placement& placement, int l) {
+  const Link& link = model.links[l];
+  const Vec3 weight = link.weightless_mass * model.options.gravity;
+  Vec6 f;
+  f << cross(Vec3(placement.X_WL[l] * link.weightless_com - placement.origin[link.tree]), weight), weight;
+  return f;
+}
+
+// A = R B R^T for symmetric B.
+inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
+  return R * B * R.transpose();
+}
+
+}  // namespace
+
+Placement make_placement(const Model& model) {
+  Placement p;
+  p.X_WL.resize(model.num_links());
+  p.inertia.resize(model.num_links());
+  p.origin.assign(model.trees.size(), Vec3::Zero());
+  p.S.assign(model.num_velocities(), Vec6::Zero());
+  return p;
+}
+
+Velocity make_velocity(const Model& model) {
+  Velocity velocity;
+  velocity.V.assign(model.num_links(), Vec6::Zero());
+  velocity.bias.assign(model.num_links(), Vec6::Zero());
+  velocity.S_dot.assign(model.num_velocities(), Vec6::Zero());
+  return velocity;
+}
+
+TreeWorkspace make_tree_workspace(const Model& model) {
+  TreeWorkspace w;
+  const int n = model.num_links();
+  w.acceleration.assign(n, Vec6::Zero());
+  w.force.assign(n, Vec6::Zero());
+  w.composite.resize(n);
+  w.articulated.assign(n, Mat6::Zero());
+  w.U.assign(n, Mat6::Zero());
+  w.D.assign(n, Mat6::Zero());
+  w.u.assign(n, Vec6::Zero());
+  return w;
+}
+
+void calc_placement(const Model& model, const VecX& q, Placement* placement) {
+  for (int l = 1; l < model.num_links(); ++l) {
+    const Link& link = model.links[l];
+    const bool is_root = link.parent == 0;
+    Transform X = is_root ? link.X_PL : placement->X_WL[link.parent] * link.X_PL;
+    // The root's own axes need the tree's origin, which is known once its stages are done: keep anchors
+    // meanwhile.
+    Vec3 anchors[6];
+    for (int s = link.stage_begin; s < link.stage_end; ++s) {
+      const Stage& stage = model.stages[s];
+      Vec6* S = &placement->S[stage.v];
+      Vec3* anchor = anchors + (stage.v - link.dof_begin);
+      switch (stage.type) {
+        case StageType::revolute:
+        case StageType::prismatic:
+        case StageType::screw: {
+          Vec3 axis_W;
+          apply_stage(stage, &q[stage.q], &X, &axis_W, anchor);
+          if (stage.type == StageType::prismatic) {
+            *S = slide(axis_W);
+          } else {
+            S->head<3>() = axis_W;
+            S->tail<3>() = stage.type == StageType::screw ? Vec3(stage.pitch * axis_W) : Vec3::Zero();
+          }
+          break;
+        }
+        case StageType::ball: {
+          const Vec3 p = X.p + X.R * stage.position;
+          for (int k = 0; k < 3; ++k) {
+            S[k] << X.R.col(k), Vec3::Zero();
+            anchor[k] = p;
+          }
+          X.R = X.R * rotation_matrix(q.segment<4>(stage.q));
+          X.p = p - X.R * stage.position;
+          break;
+        }
+        case StageType::free: {
+          X.p += X.R * q.segment<3>(stage.q);
+          for (int k = 0; k < 3; ++k) {
+            S[k] = slide(X.R.col(k));
+            S[3 + k] << X.R.col(k), Vec3::Zero();
+            anchor[k] = anchor[3 + k] = X.p;
+          }
+          X.R = X.R * rotation_matrix(q.segment<4>(stage.q + 3));
+          break;
+        }
+      }
+    }
+    if (is_root) placement->origin[link.tree] = X.p;
+    const Vec3& origin = placement->origin[link.tree];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) {
+      Vec6& S = placement->S[k];
+      S.tail<3>() += cross(Vec3(anchors[k - link.dof_begin] - origin), S.head<3>());
+    }
+    placement->X_WL[l] = X;
+    placement->inertia[l] =
+        make_rigid_inertia(link.mass, X * link.com - origin, rotate_inertia(X.R, link.inertia));
+  }
+}
+
+void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity) {
+  for (int l = 1; l < model.num_links(); ++l) {
+    const Link& link = model.links[l];
+    Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
+    Vec6 bias = Vec6::Zero();
+    for (int s = link.stage_begin; s < link.stage_end; ++s) {
+      const Stage& stage = model.stages[s];
+      int k = stage.v;
+      if (stage.type == StageType::free) {  // the slides come before the turns
+        const Vec6 V_before = V;
+        for (; k < stage.v + 3; ++k) {
+          velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
+          V += v[k] * placement.S[k];
+        }
+      }
+      const Vec6 V_before = V;
+      const int end = stage.v + stage_dofs(stage.type);
+      for (; k < end; ++k) {
+        velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
+        V += v[k] * placement.S[k];
+      }
+      for (k = stage.v; k < end; ++k) bias += v[k] * velocity->S_dot[k];
+    }
+    velocity->V[l] = V;
+    velocity->bias[l] = bias;
+  }
+}
+
+Transform body_pose(const Model& model, const Placement& placement, int body) {
+  const ModelBody& b = model.bodies[body];
+  return placement.X_WL[b.link] * b.X_LB;
+}
+
+Vec6 body_velocity(const Model& model, const Placement& placement, const Velocity& velocity, int body) {
+  const int l = model.bodies[body].link;
+  if (l == 0) return Vec6::Zero();
+  Vec6 V = velocity.V[l];
+  const Vec3 p = body_pose(model, placement, body).p - placement.origin[model.links[l].tree];
+  V.tail<3>() += cross(V.head<3>(), p);
+  return V;
+}
+
+void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX* a, TreeWorkspace* w, VecX* tau) {
+  const int n = model.num_links();
+  const Vec6 minus_g = slide(-model.options.gravity);
+  for (int l = 1; l < n; ++l) {
+    const Link& link = model.links[l];
+    Vec6 A = (link.parent == 0 ? minus_g : w->acceleration[link.parent]) + velocity.bias[l];
+    if (a != nullptr) {
+      for (int k = link.dof_begin; k < link.dof_end; ++k) A += (*a)[k] * placement.S[k];
+    }
+    w->acceleration[l] = A;
+    const RigidInertia& I = placement.inertia[l];
+    w->force[l] = I * A + cross_force(velocity.V[l], I * velocity.V[l]);
+    if (link.weightless_mass > 0) w->force[l] += weight_not_felt(model, placement, l);
+  }
+  for (int l = n - 1; l > 0; --l) {
+    const Link& link = model.links[l];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) {
+      (*tau)[k] = placement.S[k].dot(w->force[l]);
+      if (a != nullptr) (*tau)[k] += model.dofs[k].rotor_inertia * (*a)[k];
+    }
+    if (link.parent > 0) w->force[link.parent] += w->force[l];
+  }
+}
+
+void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values) {
+  const int n = model.num_links();
+  for (int l = 1; l < n; ++l) w->composite[l] = placement.inertia[l];
+  for (int l = n - 1; l > 0; --l) {
+    const Link& link = model.links[l];
+    if (link.parent > 0) w->composite[link.parent] += w->composite[l];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) {
+      const Vec6 F = w->composite[l] * placement.S[k];
+      const int begin = model.pattern.row_start[k], end = model.pattern.row_start[k + 1];
+      for (int i = begin; i < end; ++i) (*values)[i] = placement.S[model.pattern.columns[i]].dot(F);
+      (*values)[end - 1] += model.dofs[k].rotor_inertia;
+    }
+  }
+}
+
+void calc_forward_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX& tau, TreeWorkspace* w, VecX* a) {
+  const int n = model.num_links();
+  for (int l = 1; l < n; ++l) {
+    const Link& link = model.links[l];
+    const RigidInertia& I = placement.inertia[l];
+    w->articulated[l] = to_matrix(I);
+    w->force[l] = cross_force(velocity.V[l], I * velocity.V[l]);
+    if (link.weightless_mass > 0) w->force[l] += weight_not_felt(model, placement, l);
+  }
+  for (int l = n - 1; l > 0; --l) {
+    const Link& link = model.links[l];
+    const int m = link.dof_end - link.dof_begin;
+    Mat6& U = w->U[l];
+    Mat6& D = w->D[l];
+    Vec6& u = w->u[l];
+    for (int i = 0; i < m; ++i) {
+      const int k = link.dof_begin + i;
+      U.col(i).noalias() = w->articulated[l] * placement.S[k];
+      for (int j = 0; j <= i; ++j) D(i, j) = placement.S[link.dof_begin + j].dot(U.col(i));
+      D(i, i) += model.dofs[k].rotor_inertia;
+      u[i] = tau[k] - placement.S[k].dot(w->force[l]);
+    }
+    // Cholesky of the leading m x m block in place, then U <- U L^-T and u <- L^-1 u.
+    for (int j = 0; j < m; ++j) {
+      for (int k = 0; k < j; ++k) D(j, j) -= D(j, k) * D(j, k);
+      D(j, j) = std::sqrt(D(j, j));
+      for (int i = j + 1; i < m; ++i) {
+        for (int k = 0; k < j; ++k) D(i, j) -= D(i, k) * D(j, k);
+        D(i, j) /= D(j, j);
+      }
+    }
+    for (int j = 0; j < m; ++j) {
+      for (int k = 0; k < j; ++k) {
+        U.col(j) -= D(j, k) * U.col(k);
+        u[j] -= D(j, k) * u[k];
+      }
+      U.col(j) /= D(j, j);
+      u[j] /= D(j, j);
+    }
+    if (link.parent > 0) {
+      Mat6& I = w->articulated[l];
+      Vec6 f = w->force[l] + I * velocity.bias[l];
+      for (int i = 0; i < m; ++i) {
+        I.noalias() -= U.col(i) * U.col(i).transpose();
+        f += U.col(i) * (u[i] - U.col(i).dot(velocity.bias[l]));
+      }
+      w->articulated[link.parent] += I;
+      w->force[link.parent] += f;
+    }
+  }
+  const Vec6 minus_g = slide(-model.options.gravity);
+  for (int l = 1; l < n; ++l) {
+    const Link& link = model.links[l];
+    const int m = link.dof_end - link.dof_begin;
+    Vec6 A = (link.parent == 0 ? minus_g : w->acceleration[link.parent]) + velocity.bias[l];
+    double x[6];
+    for (int i = 0; i < m; ++i) x[i] = w->u[l][i] - w->U[l].col(i).dot(A);
+    for (int i = m - 1; i >= 0; --i) {
+      for (int j = i + 1; j < m; ++j) x[i] -= w->D[l](j, i) * x[j];
+      x[i] /= w->D[l](i, i);
+    }
+    for (int i = 0; i < m; ++i) {
+      (*a)[link.dof_begin + i] = x[i];
+      A += x[i] * placement.S[link.dof_begin + i];
+    }
+    w->acceleration[l] = A;
+  }
+}
+
+void calc_body_jacobian(const Model& model, const Placement& placement, int body, const Vec3& p_W,
+                        Eigen::Ref<MatX> J) {
+  J.setZero();
+  const int l = model.bodies[body].link;
+  if (l == 0) return;
+  const Vec3 p = p_W - placement.origin[model.links[l].tree];
+  for (int k = model.links[l].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
+    const Vec6& S = placement.S[k];
+    J.col(k).head<3>() = S.head<3>();
+    J.col(k).tail<3>() = S.tail<3>() + cross(S.head<3>(), p);
+  }
+}
+
+void calc_point_jacobian(const Model& model, const Placement& placement, int body, const Vec3& p_W,
+                         Eigen::Ref<MatX> J) {
+  J.setZero();
+  const int l = model.bodies[body].link;
+  if (l == 0) return;
+  const Vec3 p = p_W - placement.origin[model.links[l].tree];
+  for (int k = model.links[l].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
+    const Vec6& S = placement.S[k];
+    J.col(k) = S.tail<3>() + cross(S.head<3>(), p);
+  }
+}
+
+double calc_kinetic_energy(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX& v) {
+  double twice = 0;
+  for (int l = 1; l < model.num_links(); ++l)
+    twice += velocity.V[l].dot(placement.inertia[l] * velocity.V[l]);
+  for (int k = 0; k < model.num_velocities(); ++k) twice += model.dofs[k].rotor_inertia * v[k] * v[k];
+  return twice / 2;
+}
+
+double calc_gravity_energy(const Model& model, const Placement& placement) {
+  double energy = 0;
+  for (int l = 1; l < model.num_links(); ++l) {
+    const Link& link = model.links[l];
+    energy -= link.mass * model.options.gravity.dot(placement.X_WL[l] * link.com);
+    if (link.weightless_mass > 0) {
+      energy += link.weightless_mass * model.options.gravity.dot(placement.X_WL[l] * link.weightless_com);
+    }
+  }
+  return energy;
+}
+
+Vec6 calc_momentum(const Model& model, const Placement& placement, const Velocity& velocity) {
+  Vec6 total = Vec6::Zero();
+  for (int l = 1; l < model.num_links(); ++l) {
+    Vec6 h = placement.inertia[l] * velocity.V[l];
+    h.head<3>() += cross(placement.origin[model.links[l].tree], h.tail<3>());
+    total += h;
+  }
+  return total;
+}
+
+double total_mass(const Model& model) {
+  double mass = 0;
+  for (int l = 1; l < model.num_links(); ++l) mass += model.links[l].mass;
+  return mass;
+}
+
+Vec3 calc_center_of_mass(const Model& model, const Placement& placement) {
+  Vec3 sum = Vec3::Zero();
+  for (int l = 1; l < model.num_links(); ++l)
+    sum += model.links[l].mass * (placement.X_WL[l] * model.links[l].com);
+  const double mass = total_mass(model);
+  return mass > 0 ? Vec3(sum / mass) : Vec3::Zero();
+}
+
+}  // namespace capstan

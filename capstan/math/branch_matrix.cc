@@ -1,0 +1,94 @@
+#include "capstan/math/branch_matrix.h"
+
+#include <algorithm>
+
+namespace capstan {
+
+BranchPattern make_branch_pattern(std::vector<int> parent) {
+  BranchPattern pattern;
+  pattern.parent = std::move(parent);
+  const int n = pattern.size();
+  pattern.row_start.assign(n + 1, 0);
+  for (int k = 0; k < n; ++k) {
+    const int p = pattern.parent[k];
+    pattern.row_start[k + 1] = pattern.row_start[k] + (p < 0 ? 0 : pattern.row_size(p)) + 1;
+  }
+  pattern.columns.resize(pattern.num_values());
+  for (int k = 0; k < n; ++k) {
+    const int p = pattern.parent[k];
+    int* row = pattern.columns.data() + pattern.row_start[k];
+    if (p >= 0) row = std::copy_n(pattern.columns.data() + pattern.row_start[p], pattern.row_size(p), row);
+    *row = k;
+  }
+  return pattern;
+}
+
+int factor(const BranchPattern& pattern, double* values, double smallest_pivot) {
+  const int* start = pattern.row_start.data();
+  const int* columns = pattern.columns.data();
+  for (int k = pattern.size() - 1; k >= 0; --k) {
+    double* row = values + start[k];
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    const double pivot = row[last];
+    if (!(pivot > smallest_pivot)) return k;
+    const double inverse = 1 / pivot;
+    for (int i = last - 1; i >= 0; --i) {
+      const double a = row[i] * inverse;
+      if (a != 0) {
+        double* ancestor_row = values + start[column[i]];
+        for (int j = 0; j <= i; ++j) ancestor_row[j] -= a * row[j];
+      }
+      row[i] = a;
+    }
+  }
+  return -1;
+}
+
+void solve_in_place(const BranchPattern& pattern, const double* factored, double* x) {
+  const int* start = pattern.row_start.data();
+  const int* columns = pattern.columns.data();
+  const int n = pattern.size();
+  for (int k = n - 1; k >= 0; --k) {  // L^T
+    const double* row = factored + start[k];
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    const double xk = x[k];
+    for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * xk;
+  }
+  for (int k = 0; k < n; ++k) {  // D, L
+    const double* row = factored + start[k];
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    double xk = x[k] / row[last];
+    for (int i = 0; i < last; ++i) xk -= row[i] * x[column[i]];
+    x[k] = xk;
+  }
+}
+
+void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y) {
+  const int n = pattern.size();
+  std::fill(y, y + n, 0.0);
+  for (int k = 0; k < n; ++k) {
+    const double* row = values + pattern.row_start[k];
+    const int* column = pattern.columns.data() + pattern.row_start[k];
+    const int last = pattern.row_size(k) - 1;
+    double yk = row[last] * x[k];
+    for (int i = 0; i < last; ++i) {
+      yk += row[i] * x[column[i]];
+      y[column[i]] += row[i] * x[k];
+    }
+    y[k] += yk;
+  }
+}
+
+void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense) {
+  dense.setZero();
+  for (int k = begin; k < end; ++k) {
+    for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {
+      dense(k - begin, pattern.columns[i] - begin) = dense(pattern.columns[i] - begin, k - begin) = values[i];
+    }
+  }
+}
+
+}  // namespace capstan

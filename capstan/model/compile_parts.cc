@@ -1,0 +1,440 @@
+// Materials, shapes, sites, transmissions, constraints, filters and keyframes to indices.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/base/hash.h"
+#include "capstan/model/compiler.h"
+
+namespace capstan {
+namespace {
+
+// Registers names of one kind, with an error for those that are empty or there already.
+template <class T>
+void index_names(const std::vector<T>& things, const char* kind, std::map<std::string, int>* index,
+                 Diagnostics* d) {
+  for (int i = 0; i < static_cast<int>(things.size()); ++i) {
+    if (things[i].name.empty()) {
+      d->error(things[i].where, fmt::format("a {} has no name", kind), "give it one");
+    } else if (const auto [it, is_new] = index->emplace(things[i].name, i); !is_new) {
+      d->error(things[i].where, fmt::format("{} '{}' is defined twice", kind, things[i].name),
+               "rename one of them");
+    }
+  }
+}
+
+void check_shape(const ShapeInstance& s, Diagnostics& d) {
+  const std::string who = quoted("shape", s.name);
+  const auto positive = [&](double value, const char* what) {
+    if (!(value > 0) || std::isinf(value)) {
+      d.error(s.where, fmt::format("{} has {} {:g} m", who, what, value), "write a finite number above 0");
+    }
+  };
+  if (const auto* sphere = std::get_if<Sphere>(&s.shape)) positive(sphere->radius, "radius");
+  if (const auto* box = std::get_if<Box>(&s.shape)) positive(box->half_size.minCoeff(), "half size");
+  if (const auto* capsule = std::get_if<Capsule>(&s.shape)) {
+    positive(capsule->radius, "radius");
+    positive(capsule->half_length, "half length");
+  }
+  if (const auto* cylinder = std::get_if<Cylinder>(&s.shape)) {
+    positive(cylinder->radius, "radius");
+    positive(cylinder->half_length, "half length");
+  }
+  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&s.shape))
+    positive(ellipsoid->radii.minCoeff(), "radius");
+  if (!(s.density >= 0) || std::isinf(s.density)) {
+    d.error(s.where, fmt::format("{} has density {:g} kg/m^3", who, s.density),
+            "write a finite number of 0 or more");
+  }
+  if (s.mass && (!(*s.mass >= 0) || std::isinf(*s.mass))) {
+    d.error(s.where, fmt::format("{} has mass {:g} kg", who, *s.mass), "write a finite number of 0 or more");
+  }
+  if (!(s.margin >= 0) || std::isinf(s.margin)) {
+    d.error(s.where, fmt::format("{} has margin {:g} m", who, s.margin),
+            "write a finite number of 0 or more");
+  }
+  if (!s.pose.position.allFinite() || !s.pose.quat_wxyz.allFinite() || !(s.pose.quat_wxyz.norm() > 1e-9)) {
+    d.error(s.where, who + " has a pose that is not finite or a zero quaternion", "write finite numbers");
+  }
+}
+
+void check_material(const Material& m, Diagnostics& d) {
+  const auto check = [&](double value, bool good, const char* what, const char* remedy) {
+    if (!good) d.error(m.where, fmt::format("material '{}' has {} {:g}", m.name, what, value), remedy);
+  };
+  check(m.stiffness, m.stiffness > 0, "stiffness", "write a number of N/m above 0");
+  check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0, "stiffness per kilogram", "write 0 or more");
+  check(m.dissipation, m.dissipation >= 0 && std::isfinite(m.dissipation), "dissipation",
+        "write 0 or more s/m");
+  check(m.relaxation_time, std::isfinite(m.relaxation_time), "relaxation time", "write a number of seconds");
+  check(m.friction, m.friction >= 0 && std::isfinite(m.friction), "friction",
+        "write a coefficient of 0 or more");
+  check(m.stiction_tolerance, m.stiction_tolerance > 0 && std::isfinite(m.stiction_tolerance),
+        "stiction tolerance", "write a number of m/s above 0");
+  check(m.elastic_modulus, m.elastic_modulus > 0, "elastic modulus", "write a number of Pa above 0");
+  if (m.friction_tensor) {
+    const FrictionTensor& t = *m.friction_tensor;
+    check(std::min(t.along, t.across), t.along >= 0 && t.across >= 0, "friction tensor entry",
+          "write 0 or more");
+  }
+}
+
+}  // namespace
+
+int Compiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
+                      const Source& where, const std::string& user) {
+  if (const auto it = map.find(name); it != map.end()) return it->second;
+  std::string known;
+  int count = 0;
+  for (const auto& [key, value] : map) {
+    if (++count > 8) {
+      known += ", ...";
+      break;
+    }
+    known += (known.empty() ? "" : ", ") + key;
+  }
+  diagnostics.error(where, fmt::format("{} is {} '{}', which does not exist", user, kind, name),
+                    known.empty() ? fmt::format("there is no {} at all", kind) : "known are: " + known);
+  return -1;
+}
+
+void Compiler::compile_materials() {
+  model.materials = scene.materials;
+  index_names(scene.materials, "material", &material_index, &diagnostics);
+  for (const Material& m : scene.materials) check_material(m, diagnostics);
+  if (!material_index.count("default")) {
+    material_index["default"] = static_cast<int>(model.materials.size());
+    Material m;
+    m.name = "default";
+    model.materials.push_back(m);
+  }
+}
+
+void Compiler::compile_shapes() {
+  index_names(scene.shapes, "shape", &shape_index, &diagnostics);
+  for (const ShapeInstance& s : scene.shapes) {
+    check_shape(s, diagnostics);
+    const std::string who = quoted("shape", s.name);
+    const int body = resolve(body_index, "body", s.body, s.where, "the body of " + who);
+    const int material = resolve(material_index, "material", s.material, s.where, "the material of " + who);
+    if (body < 0 || material < 0) continue;
+    const ModelBody& b = model.bodies[body];
+    ModelShape entry;
+    entry.name = s.name;
+    entry.body = body;
+    entry.link = b.link;
+    entry.X_LS = b.X_LB * to_transform(s.pose);
+    entry.shape = s.shape;
+    entry.material = material;
+    entry.collides = s.collides;
+    entry.group_bits = s.group_bits;
+    entry.mask_bits = s.mask_bits;
+    entry.margin = s.margin;
+    const Material& m = model.materials[material];
+    entry.stiffness = m.stiffness;
+    // A fixed shape has no mass of its own to scale by: the other one's stiffness then decides.
+    if (m.stiffness_per_kilogram > 0) {
+      entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
+    }
+    entry.rgba = s.rgba;
+    const bool can_not_move =
+        std::holds_alternative<HalfSpace>(s.shape) || std::holds_alternative<HeightField>(s.shape);
+    if (can_not_move && b.link != 0 && s.collides) {
+      diagnostics.warning(s.where, fmt::format("{} is a {} on a moving body", who, shape_name(s.shape)),
+                          "half spaces and height fields are meant for the world");
+    }
+    model.shapes.push_back(entry);
+  }
+}
+
+void Compiler::compile_sites() {
+  std::map<std::string, int> index;
+  index_names(scene.sites, "site", &index, &diagnostics);
+  for (const Site& site : scene.sites) {
+    const int body =
+        resolve(body_index, "body", site.body, site.where, "the body of " + quoted("site", site.name));
+    if (body >= 0) model.sites.push_back({site.name, body, to_transform(site.pose)});
+  }
+}
+
+void Compiler::compile_transmissions() {
+  index_names(scene.tendons, "tendon", &tendon_index, &diagnostics);
+  index_names(scene.actuators, "actuator", &actuator_index, &diagnostics);
+
+  // Sets the transmission's tree, and marks the tree as coupled when its dofs are not all on one path to the
+  // root.
+  const auto finish = [&](Transmission* t, bool implicit) {
+    if (t->terms.empty()) return;
+    const auto tree_of = [&](int dof) { return model.links[model.dofs[dof].link].tree; };
+    t->tree = tree_of(t->terms.front().dof);
+    for (const auto& term : t->terms) {
+      if (tree_of(term.dof) != t->tree) t->tree = -1;
+    }
+    if (t->tree < 0 || !implicit) return;
+    for (const auto& a : t->terms) {
+      for (const auto& b : t->terms) {
+        const int low = std::min(a.dof, b.dof), high = std::max(a.dof, b.dof);
+        const auto begin = model.pattern.columns.begin() + model.pattern.row_start[high];
+        const auto end = model.pattern.columns.begin() + model.pattern.row_start[high + 1];
+        if (std::find(begin, end, low) == end) model.trees[t->tree].coupled = true;
+      }
+    }
+  };
+
+  for (const Tendon& tendon : scene.tendons) {
+    ModelTendon entry{tendon.name,        {},           tendon.stiffness, tendon.damping, tendon.dry_friction,
+                      tendon.spring_rest, tendon.limits};
+    const std::string who = quoted("tendon", tendon.name);
+    for (const Tendon::Term& term : tendon.terms) {
+      const int joint = resolve(joint_index, "joint", term.joint, tendon.where, "a joint of " + who);
+      if (joint < 0) continue;
+      if (num_velocities(model.joints[joint].type) != 1) {
+        diagnostics.error(tendon.where,
+                          fmt::format("{} runs over {} joint '{}', which has several dofs", who,
+                                      joint_type_name(model.joints[joint].type), term.joint),
+                          "use joints with one dof");
+        continue;
+      }
+      if (!std::isfinite(term.coefficient)) {
+        diagnostics.error(tendon.where, who + " has a coefficient that is not finite",
+                          "write a finite number");
+      }
+      entry.transmission.terms.push_back({model.joints[joint].v, term.coefficient});
+    }
+    if (tendon.terms.empty())
+      diagnostics.error(tendon.where, who + " has no joint", "list at least one joint");
+    for (const double value : {tendon.stiffness, tendon.damping, tendon.dry_friction}) {
+      if (!(value >= 0) || std::isinf(value)) {
+        diagnostics.error(tendon.where,
+                          fmt::format("{} has a stiffness, damping or friction of {:g}", who, value),
+                          "write finite numbers of 0 or more");
+      }
+    }
+    if (tendon.rotor_inertia != 0) {
+      diagnostics.not_understood(tendon.where, who + " has a rotor inertia, which is not simulated",
+                                 "put it on the joints");
+    }
+    finish(&entry.transmission, tendon.stiffness > 0 || tendon.damping > 0);
+    model.tendons.push_back(entry);
+  }
+
+  for (const Actuator& actuator : scene.actuators) {
+    const std::string who = quoted("actuator", actuator.name);
+    ModelActuator entry{
+        actuator.name,   {}, actuator.gain, actuator.bias, actuator.control_range, actuator.force_range,
+        actuator.control};
+    if (actuator.joint.empty() == actuator.tendon.empty()) {
+      diagnostics.error(actuator.where, who + " must act on exactly one of a joint and a tendon", "name one");
+      continue;
+    }
+    if (!actuator.joint.empty()) {
+      const int joint = resolve(joint_index, "joint", actuator.joint, actuator.where, "the joint of " + who);
+      if (joint < 0) continue;
+      const ModelJoint& j = model.joints[joint];
+      const int n = num_velocities(j.type);
+      for (int k = 0; k < n; ++k) {
+        if (n == 1 || actuator.gear[k] != 0) entry.transmission.terms.push_back({j.v + k, actuator.gear[k]});
+      }
+    } else {
+      const int tendon =
+          resolve(tendon_index, "tendon", actuator.tendon, actuator.where, "the tendon of " + who);
+      if (tendon < 0 || tendon >= static_cast<int>(model.tendons.size())) continue;
+      for (const auto& term : model.tendons[tendon].transmission.terms) {
+        entry.transmission.terms.push_back({term.dof, actuator.gear[0] * term.coefficient});
+      }
+    }
+    if (!actuator.gear.allFinite() || !std::isfinite(actuator.gain) || !actuator.bias.allFinite() ||
+        !std::isfinite(actuator.control)) {
+      diagnostics.error(actuator.where, who + " has a number that is not finite", "write finite numbers");
+    }
+    if (actuator.bias[1] > 0 || actuator.bias[2] > 0) {
+      diagnostics.warning(actuator.where,
+                          who + " has a positive position or velocity bias: it feeds energy in",
+                          "a spring has a negative bias[1], a damper a negative bias[2]");
+    }
+    for (const Range& range : {actuator.control_range, actuator.force_range}) {
+      if (!(range.lower <= range.upper)) {
+        diagnostics.error(actuator.where,
+                          fmt::format("{} has a range [{:g}, {:g}] with the lower above the upper", who,
+                                      range.lower, range.upper),
+                          "swap them");
+      }
+    }
+    finish(&entry.transmission, entry.bias[1] != 0 || entry.bias[2] != 0);
+    model.actuators.push_back(entry);
+  }
+}
+
+void Compiler::compile_constraints() {
+  for (const Constraint& c : scene.constraints) {
+    const std::string who = quoted("constraint", c.name);
+    ModelConstraint entry;
+    entry.type = c.type;
+    entry.name = c.name;
+    entry.polynomial = c.polynomial;
+    entry.distance = c.distance;
+    entry.stiffness = c.stiffness;
+    entry.relaxation_time = c.relaxation_time;
+    entry.active = c.active;
+    if (c.type == ConstraintType::coupler) {
+      entry.joint_a = resolve(joint_index, "joint", c.joint_a, c.where, "the first joint of " + who);
+      if (!c.joint_b.empty()) {
+        entry.joint_b = resolve(joint_index, "joint", c.joint_b, c.where, "the second joint of " + who);
+      }
+      for (const int j : {entry.joint_a, entry.joint_b}) {
+        if (j >= 0 && num_velocities(model.joints[j].type) != 1) {
+          diagnostics.error(
+              c.where,
+              fmt::format("{} couples joint '{}', which has several dofs", who, model.joints[j].name),
+              "couple joints with one dof");
+        }
+      }
+      if (entry.joint_a >= 0 && entry.joint_a == entry.joint_b) {
+        diagnostics.error(c.where, fmt::format("{} couples joint '{}' to itself", who, c.joint_a),
+                          "name two joints");
+      }
+    } else {
+      entry.body_a = resolve(body_index, "body", c.body_a, c.where, "the first body of " + who);
+      entry.body_b = resolve(body_index, "body", c.body_b, c.where, "the second body of " + who);
+      if (c.pose_a) entry.X_A = to_transform(*c.pose_a);
+      if (c.pose_b) entry.X_B = to_transform(*c.pose_b);
+      if (entry.body_a >= 0 && entry.body_a == entry.body_b) {
+        diagnostics.error(c.where, fmt::format("{} ties body '{}' to itself", who, c.body_a),
+                          "name two bodies");
+      }
+    }
+    if (!(c.stiffness > 0)) {
+      diagnostics.error(c.where, fmt::format("{} has stiffness {:g}", who, c.stiffness),
+                        "write a number above 0");
+    }
+    if (c.type == ConstraintType::distance && !(c.distance >= 0)) {
+      diagnostics.error(c.where, fmt::format("{} has distance {:g} m", who, c.distance), "write 0 or more");
+    }
+    model.constraints.push_back(entry);
+  }
+}
+
+void Compiler::compile_filters() {
+  for (const CollisionExclude& e : scene.excludes) {
+    const int a = resolve(body_index, "body", e.body_a, e.where, "the first body of an exclusion");
+    const int b = resolve(body_index, "body", e.body_b, e.where, "the second body of an exclusion");
+    if (a >= 0 && b >= 0) model.excluded_bodies.push_back({std::min(a, b), std::max(a, b)});
+  }
+  std::sort(model.excluded_bodies.begin(), model.excluded_bodies.end());
+  for (const PairOverride& pair : scene.pairs) {
+    const bool materials = pair.kind == PairOverride::Kind::materials;
+    const auto& index = materials ? material_index : shape_index;
+    const char* kind = materials ? "material" : "shape";
+    const int a = resolve(index, kind, pair.a, pair.where, "the first of a pair");
+    const int b = resolve(index, kind, pair.b, pair.where, "the second of a pair");
+    if (pair.friction && !(*pair.friction >= 0)) {
+      diagnostics.error(pair.where, fmt::format("a pair has friction {:g}", *pair.friction),
+                        "write 0 or more");
+    }
+    if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});
+  }
+}
+
+ModelKeyframe Compiler::make_keyframe(const Keyframe& keyframe) {
+  ModelKeyframe result{keyframe.name, keyframe.time, VecX::Zero(model.num_positions),
+                       VecX::Zero(model.num_velocities()),
+                       VecX::Zero(static_cast<int>(model.actuators.size()))};
+  for (const Link& link : model.links) {
+    for (int s = link.stage_begin; s < link.stage_end; ++s) {
+      const Stage& stage = model.stages[s];
+      if (stage.type == StageType::ball) {
+        result.q[stage.q] = 1;
+      } else if (stage.type == StageType::free) {
+        // The pose the body was given, relative to its parent body.
+        const Pose& pose = sources[link.body]->pose;
+        result.q.segment<3>(stage.q) = pose.position;
+        result.q.segment<4>(stage.q + 3) = pose.quat_wxyz / pose.quat_wxyz.norm();
+      } else {
+        result.q[stage.q] = stage.reference;
+      }
+    }
+  }
+  for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i)
+    result.control[i] = model.actuators[i].control;
+
+  const std::string who = keyframe.name.empty() ? "the initial state" : quoted("keyframe", keyframe.name);
+  const auto fill = [&](const std::map<std::string, std::vector<double>>& values, bool position) {
+    for (const auto& [name, numbers] : values) {
+      const int j = resolve(joint_index, "joint", name, keyframe.where, "a joint of " + who);
+      if (j < 0) continue;
+      const ModelJoint& joint = model.joints[j];
+      const int n = position ? num_positions(joint.type) : num_velocities(joint.type);
+      if (static_cast<int>(numbers.size()) != n) {
+        diagnostics.error(
+            keyframe.where,
+            fmt::format("{} gives {} numbers for the {} of {} joint '{}', which has {}", who, numbers.size(),
+                        position ? "position" : "velocity", joint_type_name(joint.type), name, n),
+            fmt::format("write {} numbers", n));
+        continue;
+      }
+      const bool finite =
+          std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+      if (!finite) {
+        diagnostics.error(keyframe.where,
+                          fmt::format("{} has a value for joint '{}' that is not finite", who, name),
+                          "write finite numbers");
+        continue;
+      }
+      for (int k = 0; k < n; ++k) (position ? result.q[joint.q + k] : result.v[joint.v + k]) = numbers[k];
+      const int quat = joint.type == JointType::ball   ? joint.q
+                       : joint.type == JointType::free ? joint.q + 3
+                                                       : -1;
+      if (position && quat >= 0) {
+        const double norm = result.q.segment<4>(quat).norm();
+        if (!(norm > 1e-9)) {
+          diagnostics.error(keyframe.where, fmt::format("{} has a zero quaternion for joint '{}'", who, name),
+                            "write a unit quaternion w x y z");
+          result.q.segment<4>(quat) = Vec4(1, 0, 0, 0);
+        } else {
+          result.q.segment<4>(quat) /= norm;
+        }
+      }
+    }
+  };
+  fill(keyframe.q, true);
+  fill(keyframe.v, false);
+  for (const auto& [name, value] : keyframe.control) {
+    const int a = resolve(actuator_index, "actuator", name, keyframe.where, "an actuator of " + who);
+    if (a >= 0 && a < result.control.size()) result.control[a] = value;
+  }
+  return result;
+}
+
+void Compiler::compile_keyframes() {
+  std::map<std::string, int> index;
+  index_names(scene.keyframes, "keyframe", &index, &diagnostics);
+  model.initial = make_keyframe(scene.initial);
+  for (const Keyframe& keyframe : scene.keyframes) model.keyframes.push_back(make_keyframe(keyframe));
+}
+
+void Compiler::compute_fingerprint() {
+  Hash hash;
+  hash.add(static_cast<std::int64_t>(model.num_positions));
+  for (const ModelBody& body : model.bodies) hash.add(body.name);
+  for (const ModelJoint& joint : model.joints) {
+    hash.add(joint.name);
+    hash.add(static_cast<std::int64_t>(joint.type));
+  }
+  for (const ModelActuator& actuator : model.actuators) hash.add(actuator.name);
+  for (const Link& link : model.links) {
+    hash.add(link.mass);
+    hash.add(link.com.data(), sizeof link.com);
+    hash.add(link.inertia.data(), sizeof link.inertia);
+    hash.add(link.X_PL.R.data(), sizeof link.X_PL.R);
+    hash.add(link.X_PL.p.data(), sizeof link.X_PL.p);
+  }
+  for (const ModelDof& dof : model.dofs) {
+    for (const double x :
+         {dof.stiffness, dof.spring_reference, dof.damping, dof.dry_friction, dof.rotor_inertia})
+      hash.add(x);
+  }
+  model.fingerprint = hash.value;
+}
+
+}  // namespace capstan

@@ -1,0 +1,50 @@
+// The working state of compile(); private to capstan/model.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "capstan/model/model.h"
+
+namespace capstan {
+
+struct Compiler {
+  const Scene& scene;
+  Diagnostics& diagnostics;
+  Model model;
+
+  std::vector<const Body*> sources;  // of each model body; null for the world
+  std::map<std::string, int> body_index, joint_index, tendon_index, actuator_index, material_index,
+      shape_index;
+
+  // Bodies, joints, links, trees, dofs (compile_tree.cc). False when the tree cannot be built at all.
+  bool compile_bodies();
+  void compile_links(const std::vector<const Body*>& ordered);
+  void add_joint(const Body& body, const Joint& joint, int body_id);
+  void add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference, int num_q,
+                 int num_v);
+  void compile_pattern();
+  void compile_system_pattern();
+  void check_mass_matrix();
+
+  // What hangs on the trees (compile_parts.cc).
+  void compile_materials();
+  void compile_shapes();
+  void compile_sites();
+  void compile_transmissions();
+  void compile_constraints();
+  void compile_filters();
+  void compile_keyframes();
+  ModelKeyframe make_keyframe(const Keyframe& keyframe);
+  void compute_fingerprint();
+
+  // Index of `name` in `map`, or -1 with an error that names what is known.
+  int resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
+              const Source& where, const std::string& user);
+};
+
+// "revolute joint 'elbow'" etc., for messages.
+std::string quoted(const char* kind, const std::string& name);
+
+}  // namespace capstan

@@ -1,0 +1,160 @@
+#include "capstan/state/state.h"
+
+#include <fmt/core.h>
+
+#include <bit>
+#include <cstring>
+
+#include "capstan/base/hash.h"
+#include "capstan/math/rotation.h"
+
+namespace capstan {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "saved states are little-endian");
+
+constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'A', 'T', 'E'};
+constexpr std::uint32_t kVersion = 1;
+
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint64_t fingerprint;
+  std::int64_t num_q, num_v, num_control;
+  std::int64_t step;
+  double time;
+};
+
+State make_state(const ModelKeyframe& keyframe) {
+  return {keyframe.time, 0, keyframe.q, keyframe.v, keyframe.control};
+}
+
+std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t bytes) {
+  Hash hash;
+  hash.add(data, bytes);
+  return hash.value;
+}
+
+}  // namespace
+
+State initial_state(const Model& model) {
+  return make_state(model.initial);
+}
+
+State keyframe_state(const Model& model, const std::string& name) {
+  const int index = model.find_keyframe(name);
+  if (index < 0) {
+    std::string known;
+    for (const ModelKeyframe& k : model.keyframes) known += (known.empty() ? "" : ", ") + k.name;
+    throw InputError(Source{}, fmt::format("there is no keyframe '{}'", name),
+                     known.empty() ? "the scene has no keyframes" : "known are: " + known);
+  }
+  return make_state(model.keyframes[index]);
+}
+
+std::vector<std::uint8_t> save(const Model& model, const State& state) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.header_bytes = sizeof header;
+  header.fingerprint = model.fingerprint;
+  header.num_q = state.q.size();
+  header.num_v = state.v.size();
+  header.num_control = state.control.size();
+  header.step = state.step;
+  header.time = state.time;
+  const std::size_t body =
+      sizeof header + (header.num_q + header.num_v + header.num_control) * sizeof(double);
+  std::vector<std::uint8_t> bytes(body + sizeof(std::uint64_t));
+  std::uint8_t* p = bytes.data();
+  const auto append = [&p](const void* data, std::size_t n) {
+    if (n > 0) std::memcpy(p, data, n);
+    p += n;
+  };
+  append(&header, sizeof header);
+  for (const VecX* x : {&state.q, &state.v, &state.control}) append(x->data(), x->size() * sizeof(double));
+  const std::uint64_t checksum = hash_bytes(bytes.data(), body);
+  append(&checksum, sizeof checksum);
+  return bytes;
+}
+
+State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const Source& where) {
+  Header header;
+  if (bytes.size() < sizeof header + sizeof(std::uint64_t) ||
+      std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+    throw InputError(where, "this is not a saved state", "give a file that 'capstan run --checkpoint' wrote");
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != kVersion || header.header_bytes != sizeof header) {
+    throw InputError(where,
+                     fmt::format("the saved state is of version {}; this program reads version {}",
+                                 header.version, kVersion),
+                     "run the scene again from its start");
+  }
+  const std::size_t body = bytes.size() - sizeof(std::uint64_t);
+  std::uint64_t checksum;
+  std::memcpy(&checksum, bytes.data() + body, sizeof checksum);
+  if (checksum != hash_bytes(bytes.data(), body)) {
+    throw InputError(where, "the saved state is damaged: its checksum does not fit",
+                     "use an earlier checkpoint");
+  }
+  if (header.fingerprint != model.fingerprint || header.num_q != model.num_positions ||
+      header.num_v != model.num_velocities() ||
+      header.num_control != static_cast<int>(model.actuators.size())) {
+    throw InputError(where, "the saved state belongs to another model than this scene",
+                     "resume with the scene file, unchanged, that the run was started with");
+  }
+  State state;
+  state.time = header.time;
+  state.step = header.step;
+  const std::uint8_t* p = bytes.data() + sizeof header;
+  const auto take = [&](VecX* x, std::int64_t n) {
+    x->resize(n);
+    if (n > 0) std::memcpy(x->data(), p, n * sizeof(double));
+    p += n * sizeof(double);
+  };
+  take(&state.q, header.num_q);
+  take(&state.v, header.num_v);
+  take(&state.control, header.num_control);
+  return state;
+}
+
+std::uint64_t hash(const State& state) {
+  Hash h;
+  h.add(state.time);
+  h.add(state.step);
+  for (const VecX* x : {&state.q, &state.v, &state.control}) h.add(x->data(), x->size() * sizeof(double));
+  return h.value;
+}
+
+void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q) {
+  for (const Stage& stage : model.stages) {
+    int iq = stage.q, iv = stage.v;
+    if (stage.type == StageType::free) {
+      q->segment<3>(iq) = q0.segment<3>(iq) + dt * v.segment<3>(iv);
+      iq += 3, iv += 3;
+    } else if (stage.type != StageType::ball) {
+      (*q)[iq] = q0[iq] + dt * v[iv];
+      continue;
+    }
+    const Vec4 quat = quat_multiply(quat_exp(dt * v.segment<3>(iv)), q0.segment<4>(iq));
+    q->segment<4>(iq) = quat / quat.norm();
+  }
+}
+
+void difference(const Model& model, const VecX& q0, const VecX& q1, VecX* v) {
+  for (const Stage& stage : model.stages) {
+    int iq = stage.q, iv = stage.v;
+    if (stage.type == StageType::free) {
+      v->segment<3>(iv) = q1.segment<3>(iq) - q0.segment<3>(iq);
+      iq += 3, iv += 3;
+    } else if (stage.type != StageType::ball) {
+      (*v)[iv] = q1[iq] - q0[iq];
+      continue;
+    }
+    v->segment<3>(iv) = quat_log(quat_multiply(q1.segment<4>(iq), quat_conjugate(q0.segment<4>(iq))));
+  }
+}
+
+}  // namespace capstan

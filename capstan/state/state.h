@@ -1,0 +1,41 @@
+// State: what changes from step to step, and nothing else. With the Model it determines the future of a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capstan/model/model.h"
+
+namespace capstan {
+
+struct State {
+  double time = 0;        // [s]
+  std::int64_t step = 0;  // steps taken since the start
+  VecX q;                 // positions, laid out as Model::joints say
+  VecX v;                 // velocities
+  VecX control;           // u of each actuator; stays until changed
+};
+
+// The scene's initial state, or that of a named keyframe (throws InputError when there is none of that name).
+State initial_state(const Model& model);
+State keyframe_state(const Model& model, const std::string& keyframe);
+
+// The whole state as bytes: versioned, little-endian, with the model's fingerprint and a checksum.
+std::vector<std::uint8_t> save(const Model& model, const State& state);
+
+// The state that save() was given, bit for bit. Throws InputError (told at `where`) when the bytes are
+// damaged, of another version, or of another model.
+State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const Source& where = {});
+
+// 64 bits that differ, in practice, whenever any bit of the state does.
+std::uint64_t hash(const State& state);
+
+// q = q0 moved along v for dt: plain numbers add up, quaternions turn and stay unit. q and q0 may be the
+// same.
+void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q);
+
+// The inverse: v with move(q0, v, 1) = q1 (rotation vectors for quaternions, the shorter way).
+void difference(const Model& model, const VecX& q0, const VecX& q1, VecX* v);
+
+}  // namespace capstan

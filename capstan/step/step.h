@@ -1,0 +1,51 @@
+// One time step: the only file that knows the whole order.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "capstan/dynamics/free_motion.h"
+#include "capstan/state/state.h"
+
+namespace capstan {
+
+// What one step did: the certificate.
+struct Report {
+  int free_motion_iterations = 0;   // Newton steps for v*
+  double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
+};
+
+// A step could not be made; the state before it is intact. what() says when, where and why.
+class StepFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Memory that steps of one model work in; made once, so that a step allocates nothing.
+struct Workspace {
+  Motion motion;
+  State next;
+  VecX v_advance;
+};
+Workspace make_workspace(const Model& model);
+
+struct StepOptions {
+  double dt = 0.005;  // [s]
+  Integrator integrator = Integrator::semi_implicit;
+};
+StepOptions step_options(const Model& model);  // those of the scene
+
+// Advances `state` by one step. Throws StepFailure, leaving `state` as it was.
+Report step(const Model& model, const StepOptions& options, const Input& input, State* state,
+            Workspace* workspace);
+
+// Energies and momentum at a state, for logs and tests.
+struct Mechanics {
+  double kinetic = 0, gravity = 0, spring = 0;  // [J]
+  Vec6 momentum = Vec6::Zero();                 // (angular about the world's origin [N m s], linear [N s])
+  Vec3 center_of_mass = Vec3::Zero();           // [m]
+  double total() const { return kinetic + gravity + spring; }
+};
+Mechanics calc_mechanics(const Model& model, const State& state);
+
+}  // namespace capstan
