@@ -209,6 +209,7 @@ long num_elements(const Scene& scene) {
                  scene.constraints.size() + scene.keyframes.size();
   for (const Body& body : scene.bodies) count += body.joints.size();
   for (const Tendon& tendon : scene.tendons) count += tendon.terms.size();
+  for (const Keyframe& key : scene.keyframes) count += key.q.size() + key.v.size() + key.control.size();
   return static_cast<long>(count);
 }
 
