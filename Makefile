@@ -5,7 +5,7 @@ BUILD = build/$(PRESET)
 
 # As many compilers at once as there are processors and 1.5 GB of free memory for each.
 JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
-          END { print m > 0 && m < n ? m : n }' /proc/meminfo 2>/dev/null || echo 2)
+          END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
 .PHONY: help setup build demo test bench format clean
