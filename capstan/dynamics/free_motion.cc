@@ -3,6 +3,7 @@
 #include <Eigen/LU>
 #include <cmath>
 
+#include "capstan/dynamics/momentum.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -19,6 +20,7 @@ struct Motion::Scratch {
   VecX m, m_trial, v_trial, dv;  // residuals and steps
   std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
+  MomentumWorkspace momentum;
 };
 
 Scheme scheme(Integrator integrator) {
@@ -50,6 +52,7 @@ Motion make_motion(const Model& model) {
   s.tree = make_tree_workspace(model);
   s.derivatives = make_derivatives_workspace(model);
   s.gradient = make_force_gradient(model);
+  s.momentum = make_momentum_workspace(model);
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x :
@@ -217,10 +220,9 @@ void factor_system(const Model& model, Motion* motion) {
   if (bad >= 0) motion->converged = false;
 }
 
-}  // namespace
-
-void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, Motion* motion) {
+// v* and A of the theta-method.
+void solve_momentum_balance(const Model& model, const State& state, const Input& input, double dt,
+                            const Scheme& scheme, Motion* motion) {
   Scratch& s = *motion->scratch;
   motion->converged = true;
   motion->iterations = 0;
@@ -287,6 +289,18 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     assemble_system(model, dt, scheme, s, &motion->A);
     factor_system(model, motion);
   }
+}
+
+}  // namespace
+
+void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
+                      const Scheme& scheme, Motion* motion) {
+  solve_momentum_balance(model, state, input, dt, scheme, motion);
+  if (!model.options.conserve_momentum || !motion->v_star.allFinite()) return;
+  Scratch& s = *motion->scratch;
+  s.external += s.tau;
+  balance_momentum(model, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
+                   s.external, dt, scheme.theta_vq, &s.momentum, &motion->v_star);
 }
 
 }  // namespace capstan
