@@ -458,7 +458,7 @@ TEST(Yaml, TruncationsAndMutationsNeverCrashOrHang) {
     ASSERT_GT(good.size(), 500u);
     std::mt19937 random(7);
     const std::string spice = ":[]{}-#&*!|>'\"%@`,\n\t 0123.einfax?<";
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 600; ++i) {
       std::string text = good;
       if (i % 5 == 0) {
         text.resize(1 + random() % text.size());
