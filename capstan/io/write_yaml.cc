@@ -83,11 +83,19 @@ std::string joint_text(const Joint& joint) {
   const Joint plain;
   FlowMap map;
   map.text("name", joint.name).add("type", joint_type_name(joint.type));
-  map.vec3("position", joint.position, plain.position).vec3("axis", joint.axis, plain.axis);
-  map.vec3("axis2", joint.axis2, plain.axis2);
-  if (joint.type == JointType::screw || joint.pitch != 0) map.add("pitch", number(joint.pitch));
-  map.scalar("reference", joint.reference, 0).scalar("stiffness", joint.stiffness, 0);
-  map.scalar("spring_reference", joint.spring_reference, 0).scalar("damping", joint.damping, 0);
+  if (joint.type == JointType::weld) return map.str();
+  // As the reader: only what means something for the type.
+  const bool one_dof = num_velocities(joint.type) == 1;
+  const bool has_axis = one_dof || joint.type == JointType::universal || joint.type == JointType::planar;
+  const bool has_position = joint.type != JointType::prismatic && joint.type != JointType::free;
+  if (has_position) map.vec3("position", joint.position, plain.position);
+  if (has_axis) map.vec3("axis", joint.axis, plain.axis);
+  if (has_axis && !one_dof) map.vec3("axis2", joint.axis2, plain.axis2);
+  if (joint.type == JointType::screw) map.add("pitch", number(joint.pitch));
+  if (one_dof) map.scalar("reference", joint.reference, 0);
+  map.scalar("stiffness", joint.stiffness, 0);
+  if (has_axis) map.scalar("spring_reference", joint.spring_reference, 0);
+  map.scalar("damping", joint.damping, 0);
   map.scalar("dry_friction", joint.dry_friction, 0).scalar("rotor_inertia", joint.rotor_inertia, 0);
   if (joint.limits.size() == 1) {
     map.add("limits", range(joint.limits[0]));
