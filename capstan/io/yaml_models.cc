@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/scene_kind.h"
@@ -215,7 +216,9 @@ bool read_model(YamlReader* reader, const YamlNode& node) {
   fields.rename(fmt::format("model '{}'", placement.name));
   placement.materials_name = placement.name;
   read_pose(&fields, &placement.pose);
-  fields.text("parent", &placement.parent);
+  if (fields.text("parent", &placement.parent)) {
+    reader->model_parents.emplace_back(placement.parent, fields.where("parent"));
+  }
   fields.flag("use_options", &placement.use_options);
 
   Repeat repeat;
@@ -254,6 +257,12 @@ bool read_model(YamlReader* reader, const YamlNode& node) {
         placement.pose.position = start + (repeat.count.size() == 1 ? Vec3(steps.x() * repeat.spacing)
                                                                     : steps.cwiseProduct(repeat.spacing));
         if (repeat_node) placement.name = instance_name(repeat.names, {i, j, k});
+        const auto [same, added] = reader->model_lines.try_emplace(placement.name, node.line);
+        if (!added && !placement.name.empty()) {
+          fields.error(node, fmt::format("a model named '{}' is placed a second time", placement.name),
+                       fmt::format("the first is at line {}; give this one another name", same->second));
+          return placement.use_options;
+        }
         append(&reader->scene, *model, placement);
       }
     }
@@ -271,6 +280,19 @@ void read_models(YamlReader* reader, YamlFields* root) {
       root->error(node, "a second model says use_options", "options can come from one model only");
     }
   });
+}
+
+void check_model_parents(const YamlReader& reader) {
+  if (reader.model_parents.empty()) return;
+  std::vector<std::string> names = {kWorld};
+  for (const Body& body : reader.scene.bodies) names.push_back(body.name);
+  const std::set<std::string> known(names.begin(), names.end());
+  for (const auto& [parent, where] : reader.model_parents) {
+    if (known.count(parent)) continue;
+    reader.source.diagnostics->error(where,
+                                     fmt::format("a model is attached to the unknown body '{}'", parent),
+                                     did_you_mean(parent, names, "write the name of a body of this scene"));
+  }
 }
 
 }  // namespace capstan
