@@ -2,6 +2,7 @@
 
 #include <Eigen/LU>
 #include <cmath>
+#include <limits>
 
 #include "capstan/dynamics/momentum.h"
 #include "capstan/math/rotation.h"
@@ -154,7 +155,7 @@ double scaled_norm(const Model& model, const VecX& M, const VecX& m) {
 double momentum_scale(const Model& model, const State& state, double dt, Scratch& s) {
   multiply(model.pattern, s.M.data(), state.v.data(), s.m_trial.data());
   return scaled_norm(model, s.M, s.m_trial) +
-         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.tau)) +
+         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.gradient.magnitude)) +
          dt * model.options.gravity.norm() * std::sqrt(total_mass(model));
 }
 
@@ -214,10 +215,12 @@ void calc_implicit_direction(const Model& model, const State& state, double dt, 
   *dv *= -1;
 }
 
+// A stays positive definite for every finite state; where it is not, NaN in v* tells.
 void factor_system(const Model& model, Motion* motion) {
   motion->A_factor = motion->A;
-  const int bad = factor(model.system_pattern, motion->A_factor.data());
-  if (bad >= 0) motion->converged = false;
+  if (factor(model.system_pattern, motion->A_factor.data()) >= 0) {
+    motion->A_factor.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
 // v* and A of the theta-method.
@@ -244,11 +247,13 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
   calc_residual(model, state, dt, scheme, v, s, &s.m);
   double norm = scaled_norm(model, s.M, s.m);
   const double scale = norm + momentum_scale(model, state, dt, s);
+  double assembled = 0;
   for (; motion->iterations < kMaxIterations; ++motion->iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M);
       calc_implicit_direction(model, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
+      assembled = signature(s.gradient);
       assemble_system(model, dt, scheme, s, &motion->A);
       factor_system(model, motion);
       s.dv = -s.m;
@@ -274,6 +279,8 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
       v = s.v_trial;
       s.m.swap(s.m_trial);
       norm = trial;
+    } else {
+      calc_residual(model, state, dt, scheme, v, s, &s.m);
     }
     if (!better || norm <= kTolerance * scale) {
       ++motion->iterations;
@@ -286,9 +293,11 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
   if (scheme.theta > 0) {
     calc_residual(model, state, dt, scheme, v, s, &s.m_trial);
     calc_mass_matrix(model, s.placement, &s.tree, &s.M);
-    assemble_system(model, dt, scheme, s, &motion->A);
-    factor_system(model, motion);
+  } else if (assembled == signature(s.gradient)) {
+    return;
   }
+  assemble_system(model, dt, scheme, s, &motion->A);
+  factor_system(model, motion);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ void balance_momentum(const Model& model, const State& state, const Placement& s
     calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
     const Whole before = calc_whole(model, start, w->velocity, t);
     const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
-    Vec3 P, L;  // wanted
+    Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
     if (is_free) {
       P = before.P + dt * (calc_weight(model, start, t, before.com).tail<3>() + f);
       L = before.L + dt * (F * force.segment<3>(iw) + cross(Vec3(X0.p - before.com), f));
