@@ -28,14 +28,14 @@ std::string Reader::claim_name(Kind kind, const XmlElement* element, const std::
     name = *written + suffix;
     if (!suffix.empty()) replicas[{kind, *written}].push_back(suffix);
     if (kind == Kind::body && name == kWorld) {
-      xml.error(element, "name", "a body is named 'world'",
-                "rename it; 'world' is the body that never moves");
+      xml.attribute_error(element, "name", "a body is named 'world'",
+                          "rename it; 'world' is the body that never moves");
     }
     const auto [other, fresh] = names.try_emplace({kind, name}, xml.where(element));
     if (!fresh) {
-      xml.error(element, "name",
-                fmt::format("{} name '{}' is used twice", kKindNames[static_cast<int>(kind)], name),
-                fmt::format("rename one; the other is at {}", to_string(other->second)));
+      xml.attribute_error(element, "name",
+                          fmt::format("{} name '{}' is used twice", kKindNames[static_cast<int>(kind)], name),
+                          fmt::format("rename one; the other is at {}", to_string(other->second)));
     }
     return name;
   }
@@ -52,8 +52,8 @@ bool Reader::check_reference(Kind kind, const XmlElement* element, const char* a
   if (name.empty()) return false;  // said when it was read
   if (exists(kind, name) || (kind == Kind::body && name == kWorld)) return true;
   const char* word = kKindNames[static_cast<int>(kind)];
-  xml.error(element, attribute, fmt::format("{} '{}' does not exist", word, name),
-            fmt::format("write the name of a {} in this file", word));
+  xml.attribute_error(element, attribute, fmt::format("{} '{}' does not exist", word, name),
+                      fmt::format("write the name of a {} in this file", word));
   return false;
 }
 
@@ -101,8 +101,8 @@ void read_key(Reader& reader, const XmlElement* element) {
   }
   const auto right_size = [&](const char* name, std::size_t given, std::size_t expected) {
     if (given == 0 || given == expected) return given > 0;
-    xml.error(element, name, fmt::format("key '{}' has {} numbers in {}", key.name, given, name),
-              fmt::format("write {}", expected));
+    xml.attribute_error(element, name, fmt::format("key '{}' has {} numbers in {}", key.name, given, name),
+                        fmt::format("write {}", expected));
     return false;
   };
   const bool has_q = right_size("qpos", qpos.size(), nq), has_v = right_size("qvel", qvel.size(), nv);
@@ -116,9 +116,10 @@ void read_key(Reader& reader, const XmlElement* element) {
         if (num_q >= 4) {
           Eigen::Map<Vec4> written(q.data() + num_q - 4);
           if (written.norm() < 1e-14) {
-            xml.error(element, "qpos",
-                      fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
-                      "write w x y z of the orientation");
+            xml.attribute_error(
+                element, "qpos",
+                fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
+                "write w x y z of the orientation");
           } else {
             written.normalize();
             quat = written;

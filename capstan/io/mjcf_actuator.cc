@@ -57,9 +57,9 @@ void read_position(Reader& reader, const XmlElement* element, ActuatorSpec* spec
   const double kp = xml.number(element, "kp").value_or(spec->gain[0]);
   const auto kv = xml.number(element, "kv");
   if (kp < 0 || kv.value_or(0) < 0) {
-    xml.error(element, kp < 0 ? "kp" : "kv",
-              fmt::format("<position> has a negative gain {}", kp < 0 ? kp : *kv),
-              "write kp and kv of 0 or more");
+    xml.attribute_error(element, kp < 0 ? "kp" : "kv",
+                        fmt::format("<position> has a negative gain {}", kp < 0 ? kp : *kv),
+                        "write kp and kv of 0 or more");
   }
   spec->gain_type = ActuatorSpec::fixed;
   spec->bias_type = ActuatorSpec::affine_bias;
@@ -134,10 +134,10 @@ bool inherit_range(Reader& reader, const XmlElement* element, const ActuatorSpec
     range = reader.scene.tendons[reader.tendon_index.at(actuator->tendon)].limits;
   }
   if (!range) {
-    reader.xml.error(element, "inheritrange",
-                     fmt::format("actuator '{}' inherits a range, but '{}' has none", actuator->name,
-                                 actuator->joint + actuator->tendon),
-                     "give the joint or tendon a range, or write ctrlrange");
+    reader.xml.attribute_error(element, "inheritrange",
+                               fmt::format("actuator '{}' inherits a range, but '{}' has none",
+                                           actuator->name, actuator->joint + actuator->tendon),
+                               "give the joint or tendon a range, or write ctrlrange");
     return false;
   }
   const double mean = (range->lower + range->upper) / 2;

@@ -21,14 +21,14 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
   const auto mass = xml.number(element, "mass");
   if (!mass) {
     if (!xml.has(element, "mass")) {
-      xml.error(element, "mass", fmt::format("<inertial> of body '{}' has no mass", body->name),
-                "write mass=\"...\" in kg");
+      xml.attribute_error(element, "mass", fmt::format("<inertial> of body '{}' has no mass", body->name),
+                          "write mass=\"...\" in kg");
     }
     return;
   }
   if (*mass < 0) {
-    xml.error(element, "mass", fmt::format("body '{}' has mass {} kg", body->name, *mass),
-              "write a mass above 0");
+    xml.attribute_error(element, "mass", fmt::format("body '{}' has mass {} kg", body->name, *mass),
+                        "write a mass above 0");
     return;
   }
   Inertia inertia;
@@ -40,7 +40,8 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
   const bool has_full = xml.vector(element, "fullinertia", 6, 6, full.data()) > 0;
   const bool has_diagonal = xml.vector(element, "diaginertia", 3, 3, diagonal.data()) > 0;
   if (has_full && has_diagonal) {
-    xml.error(element, "fullinertia", "<inertial> has both diaginertia and fullinertia", "keep one of them");
+    xml.attribute_error(element, "fullinertia", "<inertial> has both diaginertia and fullinertia",
+                        "keep one of them");
   }
   if (has_full) {
     Mat3 I;
@@ -48,9 +49,10 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
     inertia.about_com = R * I * R.transpose();
   } else {
     if (diagonal.minCoeff() < 0) {
-      xml.error(element, "diaginertia",
-                fmt::format("body '{}' has a negative moment of inertia {}", body->name, diagonal.minCoeff()),
-                "write three moments above 0");
+      xml.attribute_error(
+          element, "diaginertia",
+          fmt::format("body '{}' has a negative moment of inertia {}", body->name, diagonal.minCoeff()),
+          "write three moments above 0");
     }
     inertia.about_com = R * diagonal.asDiagonal() * R.transpose();
   }
@@ -96,8 +98,8 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
   if (spec.type == JointSpec::free) {
     joint.position.setZero();
     if (spec.limited == Limited::yes) {
-      xml.error(element, "limited", fmt::format("free joint '{}' has limits", joint.name),
-                "remove limited; only hinge, slide and ball joints have a range");
+      xml.attribute_error(element, "limited", fmt::format("free joint '{}' has limits", joint.name),
+                          "remove limited; only hinge, slide and ball joints have a range");
     }
     if (body->parent != kWorld) {
       xml.error(element,
@@ -107,9 +109,10 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
     }
   } else if (is_limited(reader, element, spec.limited, spec.range, "range")) {
     if (spec.type == JointSpec::ball && spec.range[0] != 0) {
-      xml.error(element, "range",
-                fmt::format("ball joint '{}' has range [{}, {}]", joint.name, spec.range[0], spec.range[1]),
-                "start the range of a ball joint at 0");
+      xml.attribute_error(
+          element, "range",
+          fmt::format("ball joint '{}' has range [{}, {}]", joint.name, spec.range[0], spec.range[1]),
+          "start the range of a ball joint at 0");
     }
     Range range{spec.range[0], spec.range[1]};
     if (spec.type != JointSpec::slide) {
@@ -174,8 +177,9 @@ void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
   if (const auto childclass = xml.text(element, "childclass")) {
     scope.childclass = *childclass;
     if (!reader.classes.count(*childclass)) {
-      xml.error(element, "childclass", fmt::format("default class '{}' does not exist", *childclass),
-                "define it with <default class=\"...\"> or correct the name");
+      xml.attribute_error(element, "childclass",
+                          fmt::format("default class '{}' does not exist", *childclass),
+                          "define it with <default class=\"...\"> or correct the name");
     }
   }
   reader.scene.bodies.push_back(std::move(body));
@@ -194,11 +198,23 @@ void read_frame(Reader& reader, const XmlElement* element, Scope scope) {
   if (const auto childclass = xml.text(element, "childclass")) {
     scope.childclass = *childclass;
     if (!reader.classes.count(*childclass)) {
-      xml.error(element, "childclass", fmt::format("default class '{}' does not exist", *childclass),
-                "define it with <default class=\"...\"> or correct the name");
+      xml.attribute_error(element, "childclass",
+                          fmt::format("default class '{}' does not exist", *childclass),
+                          "define it with <default class=\"...\"> or correct the name");
     }
   }
   read_body_contents(reader, element, scope);
+}
+
+// How many elements there are below this one when every replicate is written out; known before doing so.
+double expanded_size(XmlFiles& xml, const XmlElement* element) {
+  double size = 0;
+  for (const XmlElement* child : xml.children(element)) {
+    const bool replicate = XmlFiles::tag(child) == "replicate";
+    size += 1 + (replicate ? std::max(0, xml.integer(child, "count").value_or(0)) : 1) *
+                    expanded_size(xml, child);
+  }
+  return size;
 }
 
 void read_replicate(Reader& reader, const XmlElement* element, const Scope& outer) {
@@ -206,14 +222,22 @@ void read_replicate(Reader& reader, const XmlElement* element, const Scope& oute
   xml.accept(element);
   const int count = xml.integer(element, "count").value_or(0);
   if (count < 1) {
-    xml.error(element, "count", fmt::format("<replicate> count {} is not a positive number", count),
-              "write count=\"...\", 1 or more");
+    xml.attribute_error(element, "count", fmt::format("<replicate> count {} is not a positive number", count),
+                        "write count=\"...\", 1 or more");
     return;
   }
   if (count > xml.limits().max_repeat) {
-    xml.error(element, "count",
-              fmt::format("<replicate> count {} is above the limit of {}", count, xml.limits().max_repeat),
-              "lower it, or raise the limit max_repeat");
+    xml.attribute_error(
+        element, "count",
+        fmt::format("<replicate> count {} is above the limit of {}", count, xml.limits().max_repeat),
+        "lower it, or raise the limit max_repeat");
+    return;
+  }
+  if (outer.suffix.empty() && count * expanded_size(xml, element) > xml.limits().max_elements) {
+    xml.error(element,
+              fmt::format("<replicate> makes {:g} elements, the limit is {}",
+                          count * expanded_size(xml, element), xml.limits().max_elements),
+              "lower the count, or raise the limit max_elements");
     return;
   }
   PoseSpec step;

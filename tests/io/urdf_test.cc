@@ -140,7 +140,7 @@ TEST_F(Urdf, SurvivesTruncationAndNoise) {
   };
   for (std::size_t length = 0; length < good.size(); length += 3) attempt(good.substr(0, length));
   std::mt19937 random(1);
-  for (int k = 0; k < 2000; ++k) {
+  for (int k = 0; k < 800; ++k) {
     std::string bad = good;
     for (int c = 0; c < 1 + static_cast<int>(random() % 3); ++c) {
       const std::size_t at = random() % bad.size();
