@@ -149,7 +149,24 @@ void read_key(Reader& reader, const XmlElement* element) {
   reader.scene.keyframes.push_back(std::move(key));
 }
 
-void read_file(Reader& reader, const XmlElement* root) {
+// Planes and height fields have no bounds or no inside that could move; MuJoCo refuses them too.
+void check_static_shapes(Reader& reader) {
+  std::set<std::string> moving;
+  for (const Body& body : reader.scene.bodies) {  // parents come first
+    if (!body.joints.empty() || moving.count(body.parent)) moving.insert(body.name);
+  }
+  for (const ShapeInstance& shape : reader.scene.shapes) {
+    if (!std::holds_alternative<HalfSpace>(shape.shape) && !std::holds_alternative<HeightField>(shape.shape))
+      continue;
+    if (!moving.count(shape.body)) continue;
+    reader.xml.diagnostics()->error(shape.where,
+                                    fmt::format("geom '{}', a {}, is on body '{}', which moves", shape.name,
+                                                shape_name(shape.shape), shape.body),
+                                    "use a box or a mesh, or put it on a body without joints");
+  }
+}
+
+void read_scene_file(Reader& reader, const XmlElement* root) {
   XmlFiles& xml = reader.xml;
   Scene& scene = reader.scene;
   scene.name = xml.text(root, "model").value_or(std::filesystem::path(scene.file).stem().string());
@@ -197,6 +214,7 @@ void read_file(Reader& reader, const XmlElement* root) {
     each(tag,
          [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
   }
+  check_static_shapes(reader);
   combine_materials(reader);
   bound_masses(reader);
   xml.report_unread();
@@ -216,7 +234,7 @@ Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLim
                      "an MJCF file starts with <mujoco>");
     return std::move(reader.scene);
   }
-  mjcf::read_file(reader, root);
+  mjcf::read_scene_file(reader, root);
   return std::move(reader.scene);
 }
 

@@ -35,8 +35,12 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
     mesh->vertices.emplace_back(vertices[i], vertices[i + 1], vertices[i + 2]);
   }
   if (faces.empty()) {
-    if (!xml.has(element, "face")) return mesh;  // the hull of the points
-    return nullptr;
+    if (xml.has(element, "face")) return nullptr;
+    xml.diagnostics()->not_understood(
+        xml.where(element),
+        "a mesh of vertices without faces collides as their hull but has no volume to weigh",
+        "write face=\"...\", or give the body an <inertial>");
+    return mesh;
   }
   if (faces.size() % 3 != 0) {
     xml.attribute_error(element, "face", fmt::format("<mesh> face has {} numbers", faces.size()),

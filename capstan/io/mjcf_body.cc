@@ -222,22 +222,26 @@ void read_replicate(Reader& reader, const XmlElement* element, const Scope& oute
   xml.accept(element);
   const int count = xml.integer(element, "count").value_or(0);
   if (count < 1) {
+    xml.accept_all(element);
     xml.attribute_error(element, "count", fmt::format("<replicate> count {} is not a positive number", count),
                         "write count=\"...\", 1 or more");
     return;
   }
   if (count > xml.limits().max_repeat) {
+    xml.accept_all(element);
     xml.attribute_error(
         element, "count",
         fmt::format("<replicate> count {} is above the limit of {}", count, xml.limits().max_repeat),
         "lower it, or raise the limit max_repeat");
     return;
   }
-  if (outer.suffix.empty() && count * expanded_size(xml, element) > xml.limits().max_elements) {
-    xml.error(element,
-              fmt::format("<replicate> makes {:g} elements, the limit is {}",
-                          count * expanded_size(xml, element), xml.limits().max_elements),
-              "lower the count, or raise the limit max_elements");
+  const double size = outer.suffix.empty() ? count * expanded_size(xml, element) : 0;
+  if (size > xml.limits().max_elements) {
+    xml.accept_all(element);
+    xml.error(
+        element,
+        fmt::format("<replicate> makes {:g} elements, the limit is {}", size, xml.limits().max_elements),
+        "lower the count, or raise the limit max_elements");
     return;
   }
   PoseSpec step;
