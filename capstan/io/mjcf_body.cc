@@ -1,7 +1,9 @@
 // The body tree: bodies, frames, replicates, joints and inertials.
 //
-// A frame's pose is composed into what it holds, joints included. Copy i of a replicate stands in the frame
-// X^i, X = (offset, euler), and every name in it ends in sep and i, i with the digits of count.
+// A frame's pose is composed into what it holds, joints included. Copy i of a replicate is turned by the
+// Euler angles i * euler and stands at p_i, p_0 = 0, p_i+1 = p_i + R_i offset: about one axis these are
+// powers of one transform, about several they are not, and this is what MuJoCo does. Every name in copy i
+// ends in sep and i, with the digits of count.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -244,21 +246,20 @@ void read_replicate(Reader& reader, const XmlElement* element, const Scope& oute
         "lower the count, or raise the limit max_elements");
     return;
   }
-  PoseSpec step;
-  if (const auto offset = xml.vec3(element, "offset")) step.position = *offset;
-  if (const auto euler = xml.vec3(element, "euler")) {
-    Vec3 radians;
-    for (int i = 0; i < 3; ++i) radians[i] = reader.compiler.radians((*euler)[i]);
-    step.quat_wxyz = quat_of_euler(reader.compiler.eulerseq, radians);
-  }
+  const Vec3 offset = xml.vec3(element, "offset").value_or(Vec3::Zero());
+  Vec3 angles = xml.vec3(element, "euler").value_or(Vec3::Zero());
+  for (double& angle : angles) angle = reader.compiler.radians(angle);
   const std::string sep = xml.text(element, "sep").value_or("");
   const int digits = static_cast<int>(std::to_string(count).size());
   Scope scope = outer;
   ++scope.depth;
+  Transform X;  // of copy i
   for (int i = 0; i < count && xml.count(element); ++i) {
+    X.R = rotation_matrix(quat_of_euler(reader.compiler.eulerseq, i * angles));
     scope.suffix = fmt::format("{}{:0{}}", sep, i, digits) + outer.suffix;
+    scope.frame = outer.frame * X;
     read_body_contents(reader, element, scope);
-    scope.frame = scope.frame * to_transform(step);
+    X.p += X.R * offset;
   }
 }
 

@@ -325,6 +325,19 @@ TEST_F(Mjcf, ReplicateTurnsMovesAndNames) {
   EXPECT_EQ(scene.excludes.size(), 12u);
 }
 
+TEST_F(Mjcf, ReplicateMultipliesItsAnglesNotItsTurns) {
+  const Scene scene = read_clean(
+      "<worldbody><replicate count='4' offset='1 2 3' euler='10 20 30'><body><geom "
+      "size='.1'/></body></replicate>"
+      "<body euler='30 60 90'><geom size='.1'/></body></worldbody>");
+  expect_same_turn(scene.bodies[3].pose.quat_wxyz, scene.bodies[4].pose.quat_wxyz);
+  Vec3 p = Vec3::Zero();
+  for (int i = 0; i < 4; ++i) {
+    expect_near(scene.bodies[i].pose.position, p, 1e-12);
+    p += rotate(scene.bodies[i].pose.quat_wxyz, Vec3(1, 2, 3));
+  }
+}
+
 TEST_F(Mjcf, IncludeIsRelativeToTheMainFile) {
   folder.write("parts/arm.xml",
                "<mujocoinclude><body name='arm'><geom size='1'/><include "
