@@ -216,7 +216,7 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   }
   check_static_shapes(reader);
   combine_materials(reader);
-  bound_masses(reader);
+  settle_masses(reader);
   xml.report_unread();
 }
 

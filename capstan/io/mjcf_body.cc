@@ -59,7 +59,7 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
     inertia.about_com = R * diagonal.asDiagonal() * R.transpose();
   }
   inertia.about_com = (0.5 * (inertia.about_com + inertia.about_com.transpose())).eval();
-  if (reader.compiler.inertia_from_geom != Compiler::FromGeom::yes) body->inertia = inertia;
+  body->inertia = inertia;
 }
 
 void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, Body* body) {

@@ -9,7 +9,7 @@
 //   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
-//   mjcf_mass.cc      boundmass, boundinertia, settotalmass
+//   mjcf_mass.cc      inertiafromgeom, boundmass, boundinertia, settotalmass
 #pragma once
 
 #include <map>
@@ -126,7 +126,7 @@ void read_equality(Reader& reader, const XmlElement* element);
 void read_tendon(Reader& reader, const XmlElement* element);
 void read_actuators(Reader& reader, const XmlElement* element);
 void read_keyframes(Reader& reader, const XmlElement* element);
-void bound_masses(Reader& reader);
+void settle_masses(Reader& reader);
 
 // An element outside the body tree that names something inside a <replicate> is repeated with it, as MuJoCo
 // does: the suffixes to use, {""} in the ordinary case.
