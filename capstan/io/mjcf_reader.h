@@ -115,7 +115,7 @@ void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
 struct SolverMapping {
   double stiffness_per_kilogram = 0;  // [1/s^2]
   double relaxation_time = 0;         // [s]
-  bool clamped = false;               // d0 was at or beyond MuJoCo's bounds
+  bool clamped = false;               // d0 or dw was beyond MuJoCo's bounds
 };
 SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp);
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom);
