@@ -13,11 +13,12 @@ namespace capstan {
 namespace {
 
 // A fat box reaches beyond its box by these shares of its smallest and largest extent, and ahead by the
-// motion of so many updates (at most one extent). Larger: fewer searches, more candidates to look at each
-// step. Chosen with bench/broad_phase.
-constexpr double kMarginOfSmallest = 0.1, kMarginOfLargest = 0.01, kUpdatesAhead = 8;
+// motion of so many updates (unless that is more than kMostAhead extents). Larger: fewer searches, more
+// candidates to look at each step. Chosen with bench/broad_phase.
+constexpr double kMarginOfSmallest = 0.1, kMarginOfLargest = 0.01;
+constexpr double kUpdatesAhead = 6, kMostAhead = 2;
 // The tree is built anew when this share of its leaves has moved since.
-constexpr double kEscapesPerBuild = 1.0;
+constexpr double kEscapesPerBuild = 0.4;
 
 constexpr int kDigitBits = 11, kMortonBits = 17, kClassBits = 4;
 constexpr int kKeyBits = 3 * kMortonBits + kClassBits;
@@ -206,7 +207,13 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
       for (int i : escapees_) move_leaf(i);
     }
     found_.clear();
-    for (int i : escapees_) search(i);
+    // In the order of the tree, so that one search finds the nodes of the last in the cache.
+    for (const Key& k : keys_) {
+      if (escaped_[k.collider]) search(k.collider);
+    }
+    for (int i : unbounded_) {
+      if (escaped_[i]) search(i);
+    }
     merge_candidates();
     for (int i : escapees_) escaped_[i] = 0;
   }
@@ -233,8 +240,8 @@ void BroadPhase::make_fat(int i, Kind kind, const Aabb& box) {
     margin = kMarginOfSmallest * extent.minCoeff() + kMarginOfLargest * extent.maxCoeff();
     if (kind_[i] == Kind::bounded) {
       const double steps = static_cast<double>(std::max(1L, statistics_.updates - made_[i]));
-      const double most = extent.maxCoeff();
-      ahead = (kUpdatesAhead / steps * (centre - centre_[i])).cwiseMax(-most).cwiseMin(most);
+      ahead = kUpdatesAhead / steps * (centre - centre_[i]);
+      if (ahead.norm() > kMostAhead * extent.maxCoeff()) ahead.setZero();  // it would leave soon anyway
     }
   }
   for (int k = 0; k < 3; ++k) {
