@@ -1,0 +1,77 @@
+#include "capstan/geometry/collide.h"
+
+#include <limits>
+
+#include "capstan/geometry/convex_distance.h"
+#include "capstan/geometry/distance_kernels.h"
+#include "capstan/geometry/manifold.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+DistanceKernel distance_kernel(ColliderType a, ColliderType b) {
+  using enum ColliderType;
+  if (b == half_space) return any_half_space;
+  if (a == sphere) return sphere_any;
+  if (a == capsule && b == capsule) return capsule_capsule;
+  if (a == box && b == box) return box_box;
+  return convex_distance;
+}
+
+Transform relative(const Transform& X_WA, const Transform& X_WB) {
+  return {X_WA.R.transpose() * X_WB.R, X_WA.R.transpose() * (X_WB.p - X_WA.p)};
+}
+
+}  // namespace
+
+double signed_distance(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,
+                       ContactPoint* contact) {
+  if (A.type > B.type) {
+    const double d = signed_distance(B, X_WB, A, X_WA, contact);
+    if (contact) *contact = swapped(*contact);
+    return d;
+  }
+  Witness w;
+  const double d = distance_kernel(A.type, B.type)(A, B, relative(X_WA, X_WB), kInfinity, &w);
+  if (contact) {
+    contact->normal = X_WA.R * w.n;
+    contact->p_A = X_WA * w.a;
+    contact->p_B = contact->p_A + d * contact->normal;
+    contact->distance = d;
+    contact->feature = 0;
+  }
+  return d;
+}
+
+void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,
+                    double margin, Manifold* manifold) {
+  if (A.type > B.type) {
+    collide_convex(B, X_WB, A, X_WA, margin, manifold);
+    for (int i = 0; i < manifold->size; ++i) manifold->points[i] = swapped(manifold->points[i]);
+    return;
+  }
+  manifold->size = 0;
+  if (A.type == ColliderType::half_space) return;
+  const Transform X_AB = relative(X_WA, X_WB);
+  const double reach = A.bounding_radius + B.bounding_radius + margin;
+  if ((X_AB * B.centre - A.centre).squaredNorm() > reach * reach) return;
+  Witness w;
+  if (!(distance_kernel(A.type, B.type)(A, B, X_AB, margin, &w) <= margin)) return;
+  make_manifold(A, X_WA, B, X_AB, w, margin, manifold);
+}
+
+void collide(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,
+             double margin, std::vector<ContactPoint>* contacts) {
+  if (!can_collide(A.type, B.type)) return;
+  Manifold manifold;
+  collide_convex(A, X_WA, B, X_WB, margin, &manifold);
+  contacts->insert(contacts->end(), manifold.points.begin(), manifold.points.begin() + manifold.size);
+}
+
+bool can_collide(ColliderType a, ColliderType b) {
+  return is_convex(a) && is_convex(b) && !(a == ColliderType::half_space && b == ColliderType::half_space);
+}
+
+}  // namespace capstan
