@@ -261,6 +261,10 @@ TriangleMesh height_field_mesh(const HeightField& field) {
 MeshBvh make_height_field_bvh(const HeightField& field) {
   MeshBvh bvh = make_mesh_bvh(std::make_shared<const TriangleMesh>(height_field_mesh(field)));
   bvh.solid = true;
+  // At least one cell deep, so that a thin field too pushes out what has sunk below it.
+  const double cell =
+      2 * std::max(field.half_size.x() / (field.columns - 1), field.half_size.y() / (field.rows - 1));
+  bvh.base = std::max(field.base, cell - bvh.nodes[0].box.lower.z());
   return bvh;
 }
 

@@ -38,6 +38,7 @@ struct MeshBvh {
   std::vector<Vec3> vertex_normal;            // weighted by angles, not normalized
   std::vector<int> first_fan, fan;  // vertices joined to vertex v: fan[first_fan[v], first_fan[v + 1])
   bool solid = false;               // has an inside: a closed mesh, or the ground below a height field
+  double base = 0;                  // [m] a height field is solid down to the plane z = -base
 
   const Vec3& vertex(int triangle, int k) const { return mesh->vertices[mesh->triangles[triangle][k]]; }
 };
