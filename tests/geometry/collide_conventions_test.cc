@@ -58,6 +58,7 @@ TEST_P(Conventions, WitnessIsOnBothShapes) {
   }
 }
 
+// To 1e-9 m only: where a corner touches a rim a whole cone of normals is as good as the best.
 TEST_P(Conventions, MovingBackMakesThemTouch) {
   const auto& [A, B] = GetParam();
   Poses poses(12);
@@ -67,7 +68,7 @@ TEST_P(Conventions, MovingBackMakesThemTouch) {
     ContactPoint c;
     signed_distance(A.collider, X_WA, B.collider, X_WB, &c);
     X_WB.p -= c.distance * c.normal;
-    ASSERT_NEAR(signed_distance(A.collider, X_WA, B.collider, X_WB), 0, 1e-10) << k << " d " << c.distance;
+    ASSERT_NEAR(signed_distance(A.collider, X_WA, B.collider, X_WB), 0, 1e-9) << k << " d " << c.distance;
   }
 }
 
