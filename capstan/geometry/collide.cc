@@ -34,7 +34,15 @@ double signed_distance(const Collider& A, const Transform& X_WA, const Collider&
     return d;
   }
   Witness w;
-  const double d = distance_kernel(A.type, B.type)(A, B, relative(X_WA, X_WB), kInfinity, &w);
+  const Transform X_AB = relative(X_WA, X_WB);
+  const double d = distance_kernel(A.type, B.type)(A, B, X_AB, kInfinity, &w);
+  if (contact && A.type == ColliderType::box && B.type == ColliderType::box && d <= 0) {
+    // The separating axes find the depth, not the place: the middle of the deepest points of the manifold.
+    Manifold m;
+    make_manifold(A, {}, B, X_AB, w, d + 1e-9 * (A.bounding_radius + B.bounding_radius), &m);
+    w.a.setZero();
+    for (int i = 0; i < m.size; ++i) w.a += m.points[i].p_A / m.size;
+  }
   if (contact) {
     contact->normal = X_WA.R * w.n;
     contact->p_A = X_WA * w.a;

@@ -125,16 +125,33 @@ void cut_discs(const Feature& A, const Feature& B, double tolerance, CutPoints* 
     if (inside_disc(B, a.x(), a.y(), tolerance)) add(a.x(), a.y(), 2, i);
     if (inside_disc(A, b.x(), b.y(), tolerance)) add(b.x(), b.y(), 3, i);
   }
-  // Where the rims cross, as circles: the discs are within a few degrees of each other.
+  // Where the rims cross: as circles first, then Newton on A's rim, |x(t) - centre_B| = r_B in B's plane.
   const double dx = B.centre.x() - A.centre.x(), dy = B.centre.y() - A.centre.y();
   const double d2 = dx * dx + dy * dy;
   if (!(d2 > 0)) return;
   const double along = (d2 + A.radius * A.radius - B.radius * B.radius) / (2 * d2);
   const double across2 = A.radius * A.radius / d2 - along * along;
   if (across2 < 0) return;
-  const double across = std::sqrt(across2);
-  add(A.centre.x() + along * dx - across * dy, A.centre.y() + along * dy + across * dx, 4, 0);
-  add(A.centre.x() + along * dx + across * dy, A.centre.y() + along * dy - across * dx, 4, 1);
+  for (const unsigned i : {0u, 1u}) {
+    const double across = (i == 0 ? 1 : -1) * std::sqrt(across2);
+    const Vec3 q =
+        from_centre(A, A.centre.x() + along * dx - across * dy, A.centre.y() + along * dy + across * dx);
+    double angle = std::atan2(q.dot(A.axis_v), q.dot(A.axis_u));
+    for (int k = 0; k < 6; ++k) {
+      const double c = std::cos(angle), s = std::sin(angle);
+      const Vec3 x = A.centre + A.radius * (c * A.axis_u + s * A.axis_v);
+      const Vec3 dx_dt = A.radius * (c * A.axis_v - s * A.axis_u);
+      const Vec3 r = from_centre(B, x.x(), x.y());
+      const Vec3 dr_dt(dx_dt.x(), dx_dt.y(), B.slope_x * dx_dt.x() + B.slope_y * dx_dt.y());
+      const double excess = r.squaredNorm() - B.radius * B.radius, slope = 2 * r.dot(dr_dt);
+      if (std::abs(excess) <= 1e-12 * B.radius * B.radius) {
+        add(x.x(), x.y(), 4, i);
+        break;
+      }
+      if (!(std::abs(slope) > 0)) break;
+      angle -= std::clamp(excess / slope, -0.5, 0.5);
+    }
+  }
 }
 
 void cut_segment(const Feature& segment, const Feature& flat, bool segment_is_A, double tolerance,
@@ -172,7 +189,7 @@ void cut_segment(const Feature& segment, const Feature& flat, bool segment_is_A,
 }
 
 // Nearly parallel segments meet along their overlap. The surfaces bend away across the segments, so where the
-// two are `aside` metres apart the distance grows by aside^2 / (2 (bend_A + bend_B)).
+// two are `aside` metres apart the distance grows by b - sqrt(b^2 - aside^2), b = bend_A + bend_B.
 void cut_segments(const Feature& A, const Feature& B, CutPoints* out) {
   constexpr double kMaxSine2 = 0.03;  // 10 degrees
   const Vec3 u = A.vertex[1] - A.vertex[0], v = B.vertex[1] - B.vertex[0];
@@ -191,8 +208,12 @@ void cut_segments(const Feature& A, const Feature& B, CutPoints* out) {
     const Vec3 a = A.vertex[0] + s * u;
     const double t = std::clamp((s - b0) / (b1 - b0), 0.0, 1.0);
     const Vec3 b = B.vertex[0] + t * v;
-    const double dx = b.x() - a.x(), dy = b.y() - a.y();
-    out->add((a.x() + b.x()) / 2, (a.y() + b.y()) / 2, a.z(), b.z() + (dx * dx + dy * dy) / (2 * bend),
+    const double dx = b.x() - a.x(), dy = b.y() - a.y(), aside2 = dx * dx + dy * dy;
+    if (aside2 > 0.01 * bend * bend) return;  // the normal would have turned by 0.1
+    // The surfaces meet where both have bent by the same angle: nearer to the sharper one.
+    const double share = A.bend + B.bend > 0 ? A.bend / (A.bend + B.bend) : 0.5;
+    const double rise = bend - std::sqrt(bend * bend - aside2);
+    out->add(a.x() + share * dx, a.y() + share * dy, a.z() - share * rise, b.z() + (1 - share) * rise,
              feature_id(CutKind::other, 6, end));
   };
   add(s0, 0);

@@ -143,7 +143,7 @@ GjkResult gjk(CorePair* pair, const Vec3& guess, double cutoff, double tolerance
       return result;
     }
     result.gap = upper - lower;
-    if (result.gap <= tolerance) break;
+    if (result.gap <= tolerance && result.gap <= 1e-2 * upper) break;
     bool repeated = false;
     for (int k = 0; k < s.size; ++k) repeated |= (s.w[k] - w).squaredNorm() <= same * same;
     if (repeated) break;

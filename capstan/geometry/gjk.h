@@ -27,7 +27,8 @@ struct GjkResult {
   Simplex simplex;  // overlapping: what the penetration search starts from
 };
 
-// `guess` is a first direction from A to B, any length. Stops as soon as the distance is known to be above
+// `guess` is a first direction from A to B, any length. Ends when upper and lower bound agree to `tolerance`
+// metres and to a hundredth of the distance. Stops as soon as the distance is known to be above
 // `cutoff`. Closer than 1e-7 of the shapes' size counts as overlapping, since the normal is then lost to
 // rounding.
 GjkResult gjk(CorePair* pair, const Vec3& guess, double cutoff, double tolerance);
