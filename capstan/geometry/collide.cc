@@ -5,6 +5,8 @@
 #include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
 #include "capstan/geometry/manifold.h"
+#include "capstan/geometry/mesh_contact.h"
+#include "capstan/geometry/sdf_contact.h"
 
 namespace capstan {
 namespace {
@@ -73,13 +75,31 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
 void collide(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,
              double margin, std::vector<ContactPoint>* contacts) {
   if (!can_collide(A.type, B.type)) return;
-  Manifold manifold;
-  collide_convex(A, X_WA, B, X_WB, margin, &manifold);
-  contacts->insert(contacts->end(), manifold.points.begin(), manifold.points.begin() + manifold.size);
+  if (A.type > B.type) {
+    const std::size_t first = contacts->size();
+    collide(B, X_WB, A, X_WA, margin, contacts);
+    for (std::size_t i = first; i < contacts->size(); ++i) (*contacts)[i] = swapped((*contacts)[i]);
+    return;
+  }
+  if (is_convex(B.type)) {
+    Manifold manifold;
+    collide_convex(A, X_WA, B, X_WB, margin, &manifold);
+    contacts->insert(contacts->end(), manifold.points.begin(), manifold.points.begin() + manifold.size);
+  } else if (is_convex(A.type)) {
+    collide_mesh(A, X_WA, *B.bvh, X_WB, margin, contacts);
+  } else if (A.type == ColliderType::sdf) {
+    collide_sdf_sdf(*A.sdf, X_WA, *B.sdf, X_WB, margin, contacts);
+  } else {  // the triangles of A against the grid of B
+    const std::size_t first = contacts->size();
+    collide_sdf_mesh(*B.sdf, X_WB, *A.bvh, X_WA, margin, contacts);
+    for (std::size_t i = first; i < contacts->size(); ++i) (*contacts)[i] = swapped((*contacts)[i]);
+  }
 }
 
+// Of two shapes that are not convex one must have a distance grid.
 bool can_collide(ColliderType a, ColliderType b) {
-  return is_convex(a) && is_convex(b) && !(a == ColliderType::half_space && b == ColliderType::half_space);
+  if (is_convex(a) && is_convex(b)) return !(a == ColliderType::half_space && b == ColliderType::half_space);
+  return is_convex(a) || is_convex(b) || a == ColliderType::sdf || b == ColliderType::sdf;
 }
 
 }  // namespace capstan

@@ -34,7 +34,36 @@ struct Search {
       return;
     }
     Vec3 x;
-    if (minimize_on_triangle(grid, a, b, c, &x) <= margin + grid.cell / 4) add(x, id);
+    if (minimize_on_triangle(grid, a, b, c, &x) > margin + grid.cell / 2) return;
+    refine(a, b, c, &x);
+    add(x, id);
+  }
+
+  // The interpolant is half a cell off at sharp edges of A: a few more steps with the distance to the mesh
+  // itself.
+  void refine(const Vec3& a, const Vec3& b, const Vec3& c, Vec3* x) const {
+    const auto exact = [&](const Vec3& p, Vec3* gradient) {
+      const MeshPoint q = closest_point_signed(*grid.surface, p);
+      *gradient = std::abs(q.distance) > 1e-9 * grid.cell
+                      ? Vec3((p - q.point) / q.distance)
+                      : feature_normal(*grid.surface, q.triangle, q.feature);
+      return q.distance;
+    };
+    Vec3 g;
+    double s = exact(*x, &g), step = grid.cell / 2;
+    for (int i = 0; i < 32 && step > 1e-4 * grid.cell; ++i) {
+      TriangleFeature feature;
+      const Vec3 y = closest_point_on_triangle(*x - step * g, a, b, c, &feature);
+      Vec3 g_y;
+      const double s_y = exact(y, &g_y);
+      if (s_y < s - 1e-9 * grid.cell) {
+        *x = y;
+        s = s_y;
+        g = g_y;
+      } else {
+        step /= 2;
+      }
+    }
   }
 
   void add(const Vec3& x, std::uint32_t id) {

@@ -79,16 +79,19 @@ double sdf_value(const SdfGrid& grid, const Vec3& p, Vec3* gradient) {
                v11 = mix(v011, v111, f[0]);
   const double v0 = mix(v00, v10, f[1]), v1 = mix(v01, v11, f[1]);
   double s = mix(v0, v1, f[2]);
-  Vec3 g;
+  Vec3 g = Vec3::Zero();
   if (gradient) {
     g[0] = mix(mix(v100 - v000, v110 - v010, f[1]), mix(v101 - v001, v111 - v011, f[1]), f[2]) / grid.cell;
     g[1] = mix(v10 - v00, v11 - v01, f[2]) / grid.cell;
     g[2] = (v1 - v0) / grid.cell;
   }
+  // Beyond the grid: the mesh lies on the other side of the nearest grid point c, at an angle of at least 90
+  // degrees, so |p - q|^2 >= |p - c|^2 + s(c)^2 for each of its points q.
   const Vec3 out = grid.cell * (x - inside);
   if (const double distance = out.norm(); distance > 0) {
-    s += distance;
-    g = out / distance;
+    const double beyond = std::hypot(s, distance);
+    for (int a = 0; a < 3; ++a) g[a] = (out[a] != 0 ? out[a] : s * g[a]) / beyond;
+    s = beyond;
   }
   if (gradient) *gradient = g;
   return s;

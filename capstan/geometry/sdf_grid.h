@@ -3,7 +3,7 @@
 // Nodes hold the exact distance to the mesh (sign by the pseudo-normal of the closest feature, see
 // mesh_bvh.h); between nodes s is trilinear, with an error of at most half a cell's diagonal at sharp edges
 // and of order cell^2 / 8 R where the surface has radius of curvature R. The grid reaches three cells beyond
-// the mesh; farther out s is continued by the distance to the grid.
+// the mesh; farther out s is continued by a lower bound of the distance.
 //
 // A transform of a point x of B into the frame of the grid of A is R_A^T (R_B x + p_B - p_A).
 #pragma once
