@@ -25,9 +25,10 @@ struct ContactPoint {
   std::uint32_t feature = 0;    // the same from step to step while the same features touch; unique in a pair
 };
 
-// The contacts of one pair of convex shapes.
+// The contacts of one pair of convex shapes: one, two or four in most cases. Two boxes that lie on each other
+// askew have up to eight corners, and all are kept: with four of them the support would be too small.
 struct Manifold {
-  static constexpr int kCapacity = 4;
+  static constexpr int kCapacity = 8;
   std::array<ContactPoint, kCapacity> points;
   int size = 0;
 };

@@ -2,7 +2,7 @@
 //
 // Polygons by Sutherland and Hodgman (1974); discs and segments by the roots of |p + t e|^2 = r^2 and by
 // clipping the parameter t. Each corner carries the ids of what made it: a vertex of A, a vertex of B, a
-// crossing of two edges, an end, or one of eight places on a rim.
+// crossing of two edges, an end, or one of four places on a rim.
 #pragma once
 
 #include "capstan/geometry/contact_feature.h"
@@ -34,7 +34,7 @@ inline std::uint32_t feature_id(CutKind kind, unsigned i, unsigned j) {
 // Corners that agree in x and y to `tolerance` metres are the same point to it.
 void cut_features(const ContactFeature& A, const ContactFeature& B, double tolerance, CutPoints* points);
 
-// Eight places on a disc's rim, the first towards its axis_u.
+// Four places on a disc's rim, 0 <= i < 4, the first towards its axis_u: the one farthest along the normal.
 Vec3 rim_point(const ContactFeature& disc, int i);
 
 }  // namespace capstan

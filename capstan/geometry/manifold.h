@@ -1,4 +1,4 @@
-// From one witness to a manifold: which features touch, and up to four well-spread points of them.
+// From one witness to a manifold: which features touch, and the corners of where they do.
 //
 // In the contact frame F (z along the normal n, from A to B) the feature of A is its face, edge, rim disc or
 // side line that looks most along +z, that of B the one that looks most along -z. The features are cut with
