@@ -190,11 +190,10 @@ void cut_segment(const Feature& segment, const Feature& flat, bool segment_is_A,
 // Nearly parallel segments meet along their overlap. The surfaces bend away across the segments, so where the
 // two are `aside` metres apart the distance grows by b - sqrt(b^2 - aside^2), b = bend_A + bend_B.
 void cut_segments(const Feature& A, const Feature& B, CutPoints* out) {
-  constexpr double kMaxSine2 = 0.03;  // 10 degrees
   const Vec3 u = A.vertex[1] - A.vertex[0], v = B.vertex[1] - B.vertex[0];
   const double uu = u.x() * u.x() + u.y() * u.y(), vv = v.x() * v.x() + v.y() * v.y();
   const double uxv = u.x() * v.y() - u.y() * v.x();
-  if (!(uxv * uxv < kMaxSine2 * uu * vv)) return;
+  if (!(uxv * uxv < kMaxCrossingSine2 * uu * vv)) return;
   // Parameters of B's ends on A, then the overlap.
   const auto on_A = [&](const Vec3& p) {
     return ((p.x() - A.vertex[0].x()) * u.x() + (p.y() - A.vertex[0].y()) * u.y()) / uu;

@@ -9,10 +9,10 @@
 
 namespace capstan {
 
-struct CutPoint {
-  double x = 0, y = 0;      // [m] in the contact frame
-  double z_A = 0, z_B = 0;  // [m] heights of the two features there
-  std::uint32_t feature = 0;
+struct CutPoint {   // without defaults: buffers of them stay untouched until used
+  double x, y;      // [m] in the contact frame
+  double z_A, z_B;  // [m] heights of the two features there
+  std::uint32_t feature;
 };
 
 struct CutPoints {
@@ -24,6 +24,8 @@ struct CutPoints {
     if (size < kCapacity) point[size++] = {x, y, z_A, z_B, feature};
   }
 };
+
+constexpr double kMaxCrossingSine2 = 0.03;  // segments within 10 degrees are nearly parallel
 
 enum class CutKind : std::uint32_t { vertex_of_A, vertex_of_B, crossing, other };
 

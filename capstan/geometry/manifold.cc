@@ -104,31 +104,48 @@ void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double
   }
 }
 
+bool is_round(ColliderType type) {
+  return type == ColliderType::sphere || type == ColliderType::ellipsoid;
+}
+
+// Pairs that touch in one point whatever their pose: no features to look for.
+bool touch_once(const Collider& A, const Collider& B, const Transform& X_AB) {
+  if (is_round(A.type) || is_round(B.type)) return true;
+  if (A.type != ColliderType::capsule || B.type != ColliderType::capsule) return false;
+  const double cosine = X_AB.R(2, 2);
+  return 1 - cosine * cosine > kMaxCrossingSine2;
+}
+
 }  // namespace
 
-void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
-                   const Witness& witness, double margin, Manifold* manifold) {
+bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
+                   const Witness& witness, bool trusted, double margin, Manifold* manifold) {
+  const Vec3 n_W = X_WA.R * witness.n;
+  if (touch_once(A, B, X_AB)) {
+    ContactPoint& c = manifold->points[0];
+    manifold->size = 1;
+    c.p_A = X_WA * witness.a;
+    c.normal = n_W;
+    c.distance = witness.distance;
+    c.p_B = c.p_A + c.distance * n_W;
+    c.feature = feature_id(CutKind::other, 0, 0);
+    return true;
+  }
   const double scale =
       A.bounding_radius + (B.type == ColliderType::half_space ? A.bounding_radius : B.bounding_radius);
   const double rounding = A.rounding + B.rounding;
-  const Vec3 n_W = X_WA.R * witness.n;
   CutPoints cut;
-  Transform X_AF{Mat3::Identity(), witness.a};
-  const bool round = A.type == ColliderType::sphere || A.type == ColliderType::ellipsoid ||
-                     B.type == ColliderType::sphere || B.type == ColliderType::ellipsoid;
-  if (!round) {
-    X_AF.R = frame_from_z(witness.n);
-    const Transform X_FA = inverse(X_AF), X_FB = X_FA * X_AB;
-    if (B.type == ColliderType::half_space) {
-      cut_with_plane(A, X_FA, X_FB.p.z(), margin + rounding, &cut);
-    } else {
-      const double lain_on = std::max(face_alignment(A, X_FA, 1), face_alignment(B, X_FB, -1));
-      const bool faces = lain_on >= kReferenceCosine;
-      ContactFeature a, b;
-      find_feature(A, X_FA, 1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &a);
-      find_feature(B, X_FB, -1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &b);
-      cut_features(a, b, 1e-10 * scale, &cut);
-    }
+  const Transform X_AF{frame_from_z(witness.n), witness.a};
+  const Transform X_FA = inverse(X_AF), X_FB = X_FA * X_AB;
+  if (B.type == ColliderType::half_space) {
+    cut_with_plane(A, X_FA, X_FB.p.z(), margin + rounding, &cut);
+  } else {
+    const double lain_on = std::max(face_alignment(A, X_FA, 1), face_alignment(B, X_FB, -1));
+    const bool faces = lain_on >= kReferenceCosine;
+    ContactFeature a, b;
+    find_feature(A, X_FA, 1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &a);
+    find_feature(B, X_FB, -1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &b);
+    cut_features(a, b, 1e-10 * scale, &cut);
   }
 
   // Keep what is within the margin, once each; the witness joins where the cut has missed it.
@@ -148,7 +165,8 @@ void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
     smallest = std::min(smallest, d);
     cut.point[size++] = p;
   }
-  if (!(smallest <= witness.distance + 1e-9 * scale)) {
+  if (!(smallest <= witness.distance + (trusted ? 1e-9 : 1e-13) * scale)) {
+    if (!trusted) return false;
     // In the contact frame the witness on A is the origin, the rounding below it.
     if (size == CutPoints::kCapacity) --size;
     cut.point[size++] = {0, 0, -A.rounding, witness.distance + B.rounding, feature_id(CutKind::other, 0, 0)};
@@ -166,6 +184,7 @@ void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
     c.p_B = c.p_A + c.distance * n_W;
     c.feature = p.feature;
   }
+  return true;
 }
 
 }  // namespace capstan
