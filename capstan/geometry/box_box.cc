@@ -58,17 +58,16 @@ bool best_axis(const Vec3& a, const Vec3& b, const Transform& X, double cutoff, 
 
 }  // namespace
 
-double box_box(const Collider& A, const Collider& B, const Transform& X_AB, double cutoff, Witness* witness) {
+bool box_box_axis(const Collider& A, const Collider& B, const Transform& X_AB, double cutoff,
+                  Witness* witness, bool* trusted) {
   const Vec3 &p = X_AB.p, &a = A.size, &b = B.size;
   const Mat3& R = X_AB.R;
   Axis axis;
-  const double tie = 1e-11 * (A.bounding_radius + B.bounding_radius);
-  if (!best_axis(a, b, X_AB, cutoff, tie, &axis)) {
+  const double scale = A.bounding_radius + B.bounding_radius;
+  if (!best_axis(a, b, X_AB, cutoff, 1e-11 * scale, &axis)) {
     witness->distance = axis.s;
-    return axis.s;
+    return false;
   }
-  if (axis.s > 0) return convex_distance(A, B, X_AB, cutoff, witness);
-
   Vec3 n = axis.j < 0   ? Vec3(Vec3::Unit(axis.i))
            : axis.i < 0 ? Vec3(R.col(axis.j))
                         : cross(Vec3::Unit(axis.i), R.col(axis.j)).normalized();
@@ -89,7 +88,12 @@ double box_box(const Collider& A, const Collider& B, const Transform& X_AB, doub
     const double s = (u.dot(apart) - c * v.dot(apart)) / sine2;
     witness->a = q_A + s * u;
     witness->b = witness->a + axis.s * n;
-    return axis.s;
+    // Overlapping, the best axis has its points on the edges; apart, they may be beyond the ends.
+    const double slack = 1e-14 * scale;
+    const double on_B = q_B[axis.j] + v.dot(witness->a) - v.dot(X_AB * q_B);
+    *trusted = axis.s <= 0 ||
+               (std::abs(witness->a[axis.i]) <= a[axis.i] + slack && std::abs(on_B) <= b[axis.j] + slack);
+    return true;
   }
   // Against a face the deepest corner of the other box. Where several are equally deep the manifold decides
   // which of them lie on the face.
@@ -100,7 +104,8 @@ double box_box(const Collider& A, const Collider& B, const Transform& X_AB, doub
     witness->a = q_A;
     witness->b = q_A + axis.s * n;
   }
-  return axis.s;
+  *trusted = axis.s <= 0;
+  return true;
 }
 
 }  // namespace capstan

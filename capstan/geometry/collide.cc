@@ -18,8 +18,22 @@ DistanceKernel distance_kernel(ColliderType a, ColliderType b) {
   if (b == half_space) return any_half_space;
   if (a == sphere) return sphere_any;
   if (a == capsule && b == capsule) return capsule_capsule;
-  if (a == box && b == box) return box_box;
   return convex_distance;
+}
+
+// Two boxes: the separating axes where they decide, else the general distance.
+bool collide_boxes(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
+                   double margin, Manifold* manifold) {
+  Witness w;
+  bool trusted = false;
+  if (!box_box_axis(A, B, X_AB, margin, &w, &trusted)) return false;
+  if (make_manifold(A, X_WA, B, X_AB, w, trusted, margin, manifold)) return true;
+  if (!(convex_distance(A, B, X_AB, margin, &w) <= margin)) return false;
+  return make_manifold(A, X_WA, B, X_AB, w, true, margin, manifold);
+}
+
+bool both_boxes(const Collider& A, const Collider& B) {
+  return A.type == ColliderType::box && B.type == ColliderType::box;
 }
 
 Transform relative(const Transform& X_WA, const Transform& X_WB) {
@@ -37,13 +51,19 @@ double signed_distance(const Collider& A, const Transform& X_WA, const Collider&
   }
   Witness w;
   const Transform X_AB = relative(X_WA, X_WB);
-  const double d = distance_kernel(A.type, B.type)(A, B, X_AB, kInfinity, &w);
-  if (contact && A.type == ColliderType::box && B.type == ColliderType::box && d <= 0) {
-    // The separating axes find the depth, not the place: the middle of the deepest points of the manifold.
-    Manifold m;
-    make_manifold(A, {}, B, X_AB, w, d + 1e-9 * (A.bounding_radius + B.bounding_radius), &m);
-    w.a.setZero();
-    for (int i = 0; i < m.size; ++i) w.a += m.points[i].p_A / m.size;
+  double d;
+  bool trusted = false;
+  if (both_boxes(A, B) && box_box_axis(A, B, X_AB, 0, &w, &trusted)) {
+    d = w.distance;
+    if (contact) {
+      // The axes find the depth, not always the place: the middle of the deepest points of the manifold.
+      Manifold m;
+      make_manifold(A, {}, B, X_AB, w, true, d + 1e-9 * (A.bounding_radius + B.bounding_radius), &m);
+      w.a.setZero();
+      for (int i = 0; i < m.size; ++i) w.a += m.points[i].p_A / m.size;
+    }
+  } else {
+    d = distance_kernel(A.type, B.type)(A, B, X_AB, kInfinity, &w);
   }
   if (contact) {
     contact->normal = X_WA.R * w.n;
@@ -67,9 +87,13 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   const Transform X_AB = relative(X_WA, X_WB);
   const double reach = A.bounding_radius + B.bounding_radius + margin;
   if ((X_AB * B.centre - A.centre).squaredNorm() > reach * reach) return;
+  if (both_boxes(A, B)) {
+    if (!collide_boxes(A, X_WA, B, X_AB, margin, manifold)) manifold->size = 0;
+    return;
+  }
   Witness w;
   if (!(distance_kernel(A.type, B.type)(A, B, X_AB, margin, &w) <= margin)) return;
-  make_manifold(A, X_WA, B, X_AB, w, margin, manifold);
+  make_manifold(A, X_WA, B, X_AB, w, true, margin, manifold);
 }
 
 void collide(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,

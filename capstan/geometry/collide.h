@@ -18,7 +18,7 @@ double signed_distance(const Collider& A, const Transform& X_WA, const Collider&
                        ContactPoint* contact = nullptr);
 
 // Contacts of two convex colliders with distance <= margin, margin >= 0: none when the signed distance is
-// above the margin, else up to four well-spread points, the deepest among them.
+// above the margin, else its manifold, the deepest point among it.
 void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,
                     double margin, Manifold* manifold);
 

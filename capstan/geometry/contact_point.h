@@ -17,17 +17,18 @@
 
 namespace capstan {
 
-struct ContactPoint {
-  Vec3 p_A = Vec3::Zero();      // [m] on A, world frame
-  Vec3 p_B = Vec3::Zero();      // [m] on B, world frame
-  Vec3 normal = Vec3::UnitZ();  // unit, from A to B, world frame
-  double distance = 0;          // [m] negative when overlapping
-  std::uint32_t feature = 0;    // the same from step to step while the same features touch; unique in a pair
+struct ContactPoint {     // without defaults: manifolds are made by the million and filled only in part
+  Vec3 p_A;               // [m] on A, world frame
+  Vec3 p_B;               // [m] on B, world frame
+  Vec3 normal;            // unit, from A to B, world frame
+  double distance;        // [m] negative when overlapping
+  std::uint32_t feature;  // the same from step to step while the same features touch; unique in a pair
 };
 
-// The contacts of one pair of convex shapes.
+// The contacts of one pair of convex shapes: one, two or four in most cases. Two boxes that lie on each other
+// askew have up to eight corners, and all are kept: with four of them the support would be too small.
 struct Manifold {
-  static constexpr int kCapacity = 4;
+  static constexpr int kCapacity = 8;
   std::array<ContactPoint, kCapacity> points;
   int size = 0;
 };

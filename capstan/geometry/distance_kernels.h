@@ -23,7 +23,11 @@ double capsule_capsule(const Collider& A, const Collider& B, const Transform& X_
 double any_half_space(const Collider& A, const Collider& B, const Transform& X_AB, double cutoff,
                       Witness* witness);
 
-// Separating axes (box_box.cc); the true distance when apart.
-double box_box(const Collider& A, const Collider& B, const Transform& X_AB, double cutoff, Witness* witness);
+// Separating axes (box_box.cc). False, with witness->distance above it, when the boxes are apart by more than
+// cutoff. Normal and distance are those of the best axis: exact when `trusted`, always so when the boxes
+// overlap; else exact only if the manifold finds the point where they meet. Against a face the place is that
+// of the deepest corner, even where this is not above the face.
+bool box_box_axis(const Collider& A, const Collider& B, const Transform& X_AB, double cutoff,
+                  Witness* witness, bool* trusted);
 
 }  // namespace capstan

@@ -1,7 +1,6 @@
 #include "capstan/geometry/feature_cut.h"
 
 #include <algorithm>
-#include <numbers>
 #include <utility>
 
 namespace capstan {
@@ -108,7 +107,7 @@ void cut_polygon_disc(const Feature& polygon, const Feature& disc, bool polygon_
     if (t0 > 0) add(p.x() + t0 * e.x(), p.y() + t0 * e.y(), feature_id(CutKind::crossing, polygon.id[k], 0));
     if (t1 < 1) add(p.x() + t1 * e.x(), p.y() + t1 * e.y(), feature_id(CutKind::crossing, polygon.id[k], 1));
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const Vec3 r = rim_point(disc, i);
     if (inside_polygon(polygon, r.x(), r.y(), tolerance)) {
       add(r.x(), r.y(), feature_id(CutKind::other, 1, i));
@@ -120,7 +119,7 @@ void cut_discs(const Feature& A, const Feature& B, double tolerance, CutPoints* 
   const auto add = [&](double x, double y, unsigned i, unsigned j) {
     out->add(x, y, A.z(x, y), B.z(x, y), feature_id(CutKind::other, i, j));
   };
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const Vec3 a = rim_point(A, i), b = rim_point(B, i);
     if (inside_disc(B, a.x(), a.y(), tolerance)) add(a.x(), a.y(), 2, i);
     if (inside_disc(A, b.x(), b.y(), tolerance)) add(b.x(), b.y(), 3, i);
@@ -191,11 +190,10 @@ void cut_segment(const Feature& segment, const Feature& flat, bool segment_is_A,
 // Nearly parallel segments meet along their overlap. The surfaces bend away across the segments, so where the
 // two are `aside` metres apart the distance grows by b - sqrt(b^2 - aside^2), b = bend_A + bend_B.
 void cut_segments(const Feature& A, const Feature& B, CutPoints* out) {
-  constexpr double kMaxSine2 = 0.03;  // 10 degrees
   const Vec3 u = A.vertex[1] - A.vertex[0], v = B.vertex[1] - B.vertex[0];
   const double uu = u.x() * u.x() + u.y() * u.y(), vv = v.x() * v.x() + v.y() * v.y();
   const double uxv = u.x() * v.y() - u.y() * v.x();
-  if (!(uxv * uxv < kMaxSine2 * uu * vv)) return;
+  if (!(uxv * uxv < kMaxCrossingSine2 * uu * vv)) return;
   // Parameters of B's ends on A, then the overlap.
   const auto on_A = [&](const Vec3& p) {
     return ((p.x() - A.vertex[0].x()) * u.x() + (p.y() - A.vertex[0].y()) * u.y()) / uu;
@@ -223,10 +221,8 @@ void cut_segments(const Feature& A, const Feature& B, CutPoints* out) {
 }  // namespace
 
 Vec3 rim_point(const Feature& disc, int i) {
-  constexpr double h = std::numbers::sqrt2 / 2;
-  constexpr double cosine[8] = {1, h, 0, -h, -1, -h, 0, h};
-  constexpr double sine[8] = {0, h, 1, h, 0, -h, -1, -h};
-  return disc.centre + disc.radius * (cosine[i] * disc.axis_u + sine[i] * disc.axis_v);
+  const Vec3& axis = i % 2 == 0 ? disc.axis_u : disc.axis_v;
+  return disc.centre + (i < 2 ? disc.radius : -disc.radius) * axis;
 }
 
 void cut_features(const Feature& A, const Feature& B, double tolerance, CutPoints* points) {

@@ -2,17 +2,17 @@
 //
 // Polygons by Sutherland and Hodgman (1974); discs and segments by the roots of |p + t e|^2 = r^2 and by
 // clipping the parameter t. Each corner carries the ids of what made it: a vertex of A, a vertex of B, a
-// crossing of two edges, an end, or one of eight places on a rim.
+// crossing of two edges, an end, or one of four places on a rim.
 #pragma once
 
 #include "capstan/geometry/contact_feature.h"
 
 namespace capstan {
 
-struct CutPoint {
-  double x = 0, y = 0;      // [m] in the contact frame
-  double z_A = 0, z_B = 0;  // [m] heights of the two features there
-  std::uint32_t feature = 0;
+struct CutPoint {   // without defaults: buffers of them stay untouched until used
+  double x, y;      // [m] in the contact frame
+  double z_A, z_B;  // [m] heights of the two features there
+  std::uint32_t feature;
 };
 
 struct CutPoints {
@@ -25,6 +25,8 @@ struct CutPoints {
   }
 };
 
+constexpr double kMaxCrossingSine2 = 0.03;  // segments within 10 degrees are nearly parallel
+
 enum class CutKind : std::uint32_t { vertex_of_A, vertex_of_B, crossing, other };
 
 inline std::uint32_t feature_id(CutKind kind, unsigned i, unsigned j) {
@@ -34,7 +36,7 @@ inline std::uint32_t feature_id(CutKind kind, unsigned i, unsigned j) {
 // Corners that agree in x and y to `tolerance` metres are the same point to it.
 void cut_features(const ContactFeature& A, const ContactFeature& B, double tolerance, CutPoints* points);
 
-// Eight places on a disc's rim, the first towards its axis_u.
+// Four places on a disc's rim, 0 <= i < 4, the first towards its axis_u: the one farthest along the normal.
 Vec3 rim_point(const ContactFeature& disc, int i);
 
 }  // namespace capstan

@@ -19,43 +19,54 @@ double area(const CutPoint& a, const CutPoint& b, const CutPoint& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-// Four points of many: the deepest, the farthest from it, the farthest from the line through these, and the
-// one that adds most area to the triangle. Ties to `tolerance` go to the first in the list. Returns the
-// number chosen, their indices ascending.
-int choose_four(const CutPoint* p, int size, double tolerance, int* chosen) {
-  if (size <= 4) {
+// The deepest point, the farthest from it, the farthest from the line through these, the one that adds most
+// area to that triangle, then those farthest from all chosen. Ties to `tolerance` go to the first in the
+// list. Returns the number chosen, their indices ascending.
+int choose(const CutPoint* p, int size, double tolerance, int* chosen) {
+  if (size <= Manifold::kCapacity) {
     for (int i = 0; i < size; ++i) chosen[i] = i;
     return size;
   }
-  const auto depth = [&](int i) { return p[i].z_A - p[i].z_B; };
+  int n = 0;
+  // Appends the point of the largest score above zero; scores within a billionth are ties.
+  const auto take = [&](const auto& score) {
+    int best = -1;
+    double value = tolerance * tolerance;
+    for (int i = 0; i < size; ++i) {
+      const double s = score(p[i]);
+      if (s > value * (1 + 1e-9)) {
+        value = s;
+        best = i;
+      }
+    }
+    if (best >= 0) chosen[n++] = best;
+  };
   int first = 0;
   for (int i = 1; i < size; ++i) {
-    if (depth(i) > depth(first) + tolerance) first = i;
+    if (p[i].z_A - p[i].z_B > p[first].z_A - p[first].z_B + tolerance) first = i;
   }
-  const double slack = tolerance * tolerance;
-  int second = first, third = first, fourth = first;
-  double best = slack;
-  for (int i = 0; i < size; ++i) {
-    const double dx = p[i].x - p[first].x, dy = p[i].y - p[first].y, d = dx * dx + dy * dy;
-    if (d > best * (1 + 1e-9)) best = d, second = i;
+  chosen[n++] = first;
+  const auto squared = [](const CutPoint& a, const CutPoint& b) {
+    return (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
+  };
+  take([&](const CutPoint& q) { return squared(q, p[first]); });
+  if (n == 2) take([&](const CutPoint& q) { return std::abs(area(p[first], p[chosen[1]], q)); });
+  if (n == 3) {
+    const CutPoint &a = p[first], &b = p[chosen[1]], &c = p[chosen[2]];
+    const double sign = area(a, b, c) > 0 ? 1 : -1;
+    take([&](const CutPoint& q) {
+      return -std::min({sign * area(a, b, q), sign * area(b, c, q), sign * area(c, a, q)});
+    });
   }
-  double sign = 1;
-  best = slack;
-  for (int i = 0; i < size; ++i) {
-    const double s = area(p[first], p[second], p[i]);
-    if (std::abs(s) > best * (1 + 1e-9)) best = std::abs(s), third = i, sign = s > 0 ? 1 : -1;
+  for (int before = 0; n != before && n < Manifold::kCapacity;) {
+    before = n;
+    take([&](const CutPoint& q) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (int k = 0; k < before; ++k) nearest = std::min(nearest, squared(q, p[chosen[k]]));
+      return nearest;
+    });
   }
-  best = slack;
-  for (int i = 0; i < size; ++i) {
-    const double outside =
-        std::max({-sign * area(p[first], p[second], p[i]), -sign * area(p[second], p[third], p[i]),
-                  -sign * area(p[third], p[first], p[i])});
-    if (outside > best * (1 + 1e-9)) best = outside, fourth = i;
-  }
-  int n = 0;
-  for (int i = 0; i < size; ++i) {
-    if (i == first || i == second || i == third || i == fourth) chosen[n++] = i;
-  }
+  std::sort(chosen, chosen + n);
   return n;
 }
 
@@ -69,8 +80,8 @@ void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double
       const Vec3 v = X_FA * vertices[i];
       if (v.z() < z_B - rise) continue;
       if (out->size == CutPoints::kCapacity) {
-        int chosen[4];
-        const int n = choose_four(out->point, out->size, 0, chosen);
+        int chosen[Manifold::kCapacity];
+        const int n = choose(out->point, out->size, 0, chosen);
         for (int k = 0; k < n; ++k) out->point[k] = out->point[chosen[k]];
         out->size = n;
       }
@@ -81,7 +92,7 @@ void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double
   ContactFeature f;
   find_feature(A, X_FA, 1, kFaceCosine, kEdgeCosine, &f);
   if (f.kind == ContactFeature::Kind::disc) {
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 4; ++i) {
       const Vec3 r = rim_point(f, i);
       out->add(r.x(), r.y(), r.z(), z_B, feature_id(CutKind::other, 1, i));
     }
@@ -93,31 +104,48 @@ void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double
   }
 }
 
+bool is_round(ColliderType type) {
+  return type == ColliderType::sphere || type == ColliderType::ellipsoid;
+}
+
+// Pairs that touch in one point whatever their pose: no features to look for.
+bool touch_once(const Collider& A, const Collider& B, const Transform& X_AB) {
+  if (is_round(A.type) || is_round(B.type)) return true;
+  if (A.type != ColliderType::capsule || B.type != ColliderType::capsule) return false;
+  const double cosine = X_AB.R(2, 2);
+  return 1 - cosine * cosine > kMaxCrossingSine2;
+}
+
 }  // namespace
 
-void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
-                   const Witness& witness, double margin, Manifold* manifold) {
+bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
+                   const Witness& witness, bool trusted, double margin, Manifold* manifold) {
+  const Vec3 n_W = X_WA.R * witness.n;
+  if (touch_once(A, B, X_AB)) {
+    ContactPoint& c = manifold->points[0];
+    manifold->size = 1;
+    c.p_A = X_WA * witness.a;
+    c.normal = n_W;
+    c.distance = witness.distance;
+    c.p_B = c.p_A + c.distance * n_W;
+    c.feature = feature_id(CutKind::other, 0, 0);
+    return true;
+  }
   const double scale =
       A.bounding_radius + (B.type == ColliderType::half_space ? A.bounding_radius : B.bounding_radius);
   const double rounding = A.rounding + B.rounding;
-  const Vec3 n_W = X_WA.R * witness.n;
   CutPoints cut;
-  Transform X_AF{Mat3::Identity(), witness.a};
-  const bool round = A.type == ColliderType::sphere || A.type == ColliderType::ellipsoid ||
-                     B.type == ColliderType::sphere || B.type == ColliderType::ellipsoid;
-  if (!round) {
-    X_AF.R = frame_from_z(witness.n);
-    const Transform X_FA = inverse(X_AF), X_FB = X_FA * X_AB;
-    if (B.type == ColliderType::half_space) {
-      cut_with_plane(A, X_FA, X_FB.p.z(), margin + rounding, &cut);
-    } else {
-      const double lain_on = std::max(face_alignment(A, X_FA, 1), face_alignment(B, X_FB, -1));
-      const bool faces = lain_on >= kReferenceCosine;
-      ContactFeature a, b;
-      find_feature(A, X_FA, 1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &a);
-      find_feature(B, X_FB, -1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &b);
-      cut_features(a, b, 1e-10 * scale, &cut);
-    }
+  const Transform X_AF{frame_from_z(witness.n), witness.a};
+  const Transform X_FA = inverse(X_AF), X_FB = X_FA * X_AB;
+  if (B.type == ColliderType::half_space) {
+    cut_with_plane(A, X_FA, X_FB.p.z(), margin + rounding, &cut);
+  } else {
+    const double lain_on = std::max(face_alignment(A, X_FA, 1), face_alignment(B, X_FB, -1));
+    const bool faces = lain_on >= kReferenceCosine;
+    ContactFeature a, b;
+    find_feature(A, X_FA, 1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &a);
+    find_feature(B, X_FB, -1, faces ? kFaceCosine : 2, faces ? kEdgeCosine : kLevelCosine, &b);
+    cut_features(a, b, 1e-10 * scale, &cut);
   }
 
   // Keep what is within the margin, once each; the witness joins where the cut has missed it.
@@ -137,14 +165,15 @@ void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
     smallest = std::min(smallest, d);
     cut.point[size++] = p;
   }
-  if (!(smallest <= witness.distance + 1e-9 * scale)) {
+  if (!(smallest <= witness.distance + (trusted ? 1e-9 : 1e-13) * scale)) {
+    if (!trusted) return false;
     // In the contact frame the witness on A is the origin, the rounding below it.
     if (size == CutPoints::kCapacity) --size;
     cut.point[size++] = {0, 0, -A.rounding, witness.distance + B.rounding, feature_id(CutKind::other, 0, 0)};
   }
 
-  int chosen[4];
-  manifold->size = choose_four(cut.point, size, 1e-10 * scale, chosen);
+  int chosen[Manifold::kCapacity];
+  manifold->size = choose(cut.point, size, 1e-10 * scale, chosen);
   const Transform X_WF = X_WA * X_AF;
   for (int k = 0; k < manifold->size; ++k) {
     const CutPoint& p = cut.point[chosen[k]];
@@ -155,6 +184,7 @@ void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
     c.p_B = c.p_A + c.distance * n_W;
     c.feature = p.feature;
   }
+  return true;
 }
 
 }  // namespace capstan

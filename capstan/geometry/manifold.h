@@ -1,4 +1,4 @@
-// From one witness to a manifold: which features touch, and up to four well-spread points of them.
+// From one witness to a manifold: which features touch, and the corners of where they do.
 //
 // In the contact frame F (z along the normal n, from A to B) the feature of A is its face, edge, rim disc or
 // side line that looks most along +z, that of B the one that looks most along -z. The features are cut with
@@ -16,8 +16,10 @@
 
 namespace capstan {
 
-// `witness` in the frame of A, from a distance kernel. Contacts are written in the world frame by X_WA.
-void make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
-                   const Witness& witness, double margin, Manifold* manifold);
+// `witness` in the frame of A, from a distance kernel. Contacts are written in the world frame by X_WA. A
+// witness that is not trusted only has a right normal and distance if the features meet there: false when
+// they do not.
+bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
+                   const Witness& witness, bool trusted, double margin, Manifold* manifold);
 
 }  // namespace capstan
