@@ -114,7 +114,7 @@ bool Pair::face_contacts(int t, const Collider& T, const Vec3& n, double gap, co
 
 void Pair::feature_contacts(int t, const Collider& T, const Witness& witness) {
   Manifold manifold;
-  make_manifold(C, X_WC, T, X_CM, witness, margin, &manifold);
+  make_manifold(C, X_WC, T, X_CM, witness, true, margin, &manifold);
   for (int i = 0; i < manifold.size; ++i) {
     ContactPoint c = manifold.points[i];
     c.feature = mix(static_cast<unsigned>(t), c.feature);

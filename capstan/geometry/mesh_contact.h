@@ -28,7 +28,7 @@
 namespace capstan {
 
 // Appends the contacts of C (convex; A of the result) and the mesh (B of the result) within the margin,
-// reduced to at most four for each patch of like normals.
+// reduced to at most eight, mostly four, for each patch of like normals.
 void collide_mesh(const Collider& C, const Transform& X_WC, const MeshBvh& bvh, const Transform& X_WM,
                   double margin, std::vector<ContactPoint>* contacts);
 

@@ -61,7 +61,7 @@ TEST(RayCast, FirstZeroOfTheSignedDistance) {
     }
     EXPECT_GT(hits, 100) << shape.name;
     EXPECT_GT(misses, 100) << shape.name;
-    EXPECT_GT(from_inside, 10) << shape.name;
+    EXPECT_GT(from_inside, 5) << shape.name;
   }
 }
 

@@ -156,7 +156,7 @@ TEST(SdfContact, BoxesEqualBoxes) {
       EXPECT_LT(smallest(contacts), 0.3 * d) << "trial " << trial;
       EXPECT_GT(smallest(contacts), d - 1e-5) << "trial " << trial;
     }
-    EXPECT_NEAR(smallest(back), smallest(contacts), 1e-9);
+    EXPECT_NEAR(smallest(back), smallest(contacts), 1e-8);  // depths equal to 1e-6 of a cell count as one
     const auto deepest = [](const std::vector<ContactPoint>& c) {
       return *std::min_element(c.begin(), c.end(), [](auto& x, auto& y) { return x.distance < y.distance; });
     };
