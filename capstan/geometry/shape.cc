@@ -29,8 +29,8 @@ VolumeProperties capsule_properties(const Capsule& capsule) {
 }  // namespace
 
 const char* shape_name(const Shape& shape) {
-  constexpr const char* names[] = {"sphere",     "box",         "capsule",      "cylinder",    "ellipsoid",
-                                   "half_space", "convex_mesh", "surface_mesh", "height_field"};
+  constexpr const char* names[] = {"sphere",     "box",         "capsule",      "cylinder",     "ellipsoid",
+                                   "half_space", "convex_mesh", "surface_mesh", "height_field", "sdf_mesh"};
   return names[shape.index()];
 }
 
@@ -60,6 +60,7 @@ VolumeProperties volume_properties(const Shape& shape) {
                         [](const ConvexMesh& m) { return volume_properties(*m.mesh); },
                         [](const SurfaceMesh& m) { return volume_properties(*m.mesh); },
                         [](const HeightField&) { return VolumeProperties{}; },
+                        [](const SignedDistanceMesh& m) { return volume_properties(*m.mesh); },
                     },
                     shape);
 }

@@ -38,9 +38,13 @@ struct HeightField {  // solid below the surface, down to z = -base; columns alo
   double base = 0;                                    // [m] thickness below z = 0
   std::shared_ptr<const std::vector<double>> height;  // [m], row by row from y = -half_size.y, rows*columns
 };
+struct SignedDistanceMesh {  // a closed mesh, not necessarily convex, that may also collide with its like
+  std::shared_ptr<const TriangleMesh> mesh;
+  int resolution = 64;  // cells of the distance grid along the longest side
+};
 
-using Shape =
-    std::variant<Sphere, Box, Capsule, Cylinder, Ellipsoid, HalfSpace, ConvexMesh, SurfaceMesh, HeightField>;
+using Shape = std::variant<Sphere, Box, Capsule, Cylinder, Ellipsoid, HalfSpace, ConvexMesh, SurfaceMesh,
+                           HeightField, SignedDistanceMesh>;
 
 // "sphere", "box", ...: the word scene files use.
 const char* shape_name(const Shape& shape);

@@ -1,0 +1,111 @@
+// Which pairs of colliders have overlapping boxes: near linear in their number, in canonical order.
+//
+// Each collider keeps a fat box around its box; fat boxes are the leaves of one binary tree, and the pairs of
+// overlapping fat boxes that pass the filters are remembered as candidates. A step looks only for colliders
+// that left their fat box: their candidates are dropped, they get a new fat box (in place, their ancestors
+// grow) and search the tree. The candidates whose true boxes overlap are the answer. So the answer depends on
+// the boxes of this step alone, while the work depends on how much has moved. After enough escapes the tree
+// is built anew from keys (size class, Morton code of the centre): colliders of very different size, a floor
+// and the pebbles on it, end up in different subtrees. Unbounded boxes stay out of the tree and are compared
+// with everything.
+//
+// Limits: n colliders at rest cost O(n + pairs); all moving far each step cost O(n log n + pairs). Fat boxes
+// are single precision rounded outwards, decisions are double precision.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capstan/geometry/aabb.h"
+
+namespace capstan {
+
+struct BroadPhaseCollider {
+  int body = -1;           // colliders of the same body never pair
+  bool is_static = false;  // two static colliders never pair
+  unsigned group_bits = 1, mask_bits = 1;
+};
+
+// Two colliders pair when a.group & b.mask or b.group & a.mask, on different bodies, not both static.
+inline bool may_pair(const BroadPhaseCollider& a, const BroadPhaseCollider& b) {
+  return a.body != b.body && !(a.is_static && b.is_static) &&
+         ((a.group_bits & b.mask_bits) || (b.group_bits & a.mask_bits));
+}
+
+struct ColliderPair {
+  int a = 0, b = 0;  // a < b
+  friend bool operator==(const ColliderPair&, const ColliderPair&) = default;
+};
+
+class BroadPhase {
+ public:
+  BroadPhase() = default;
+  // excluded_bodies and excluded_colliders: pairs, in either order, that never pair.
+  explicit BroadPhase(std::vector<BroadPhaseCollider> colliders,
+                      std::vector<std::array<int, 2>> excluded_bodies = {},
+                      std::vector<std::array<int, 2>> excluded_colliders = {});
+
+  // The overlapping pairs of these boxes (one for each collider), sorted by (a, b); valid until the next
+  // call. Empty boxes (lower > upper on an axis) pair with nothing. Throws InputError when a coordinate is
+  // not a number or the count is wrong; the state is then as before.
+  std::span<const ColliderPair> update(std::span<const Aabb> boxes);
+
+  // Forgets the fat boxes and candidates. Changes no result.
+  void forget();
+
+  struct Statistics {
+    long updates = 0, builds = 0, escapes = 0;
+    int candidates = 0;
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  struct FatBox {
+    std::array<float, 3> lower, upper;
+  };
+  // Depth-first order: a node's first child follows it, `skip` is the node after its whole subtree.
+  struct Node {
+    FatBox box;
+    int skip;
+    int leaf;  // collider, or -1
+  };
+  struct Key {
+    std::uint64_t key;
+    int collider;
+  };
+
+  enum class Kind : unsigned char { unseen, empty, bounded, unbounded };
+
+  bool allowed(int i, int j) const;
+  void make_fat(int i, Kind kind, const Aabb& box);
+  void move_leaf(int i);
+  void build();
+  int build_range(int first, int last, int parent);
+  void make_keys(int first, int last);
+  void search(int i);
+  void offer(int i, int j);
+  void merge_candidates();
+
+  std::vector<BroadPhaseCollider> colliders_;
+  std::vector<std::uint64_t> excluded_bodies_, excluded_colliders_;  // sorted pair keys
+  std::vector<unsigned char> has_exclusion_;                         // by collider
+
+  std::vector<Kind> kind_;
+  std::vector<FatBox> fat_;
+  std::vector<Vec3> centre_;  // of the box when its fat box was made [m]
+  std::vector<long> made_;    // the update when its fat box was made
+  std::vector<unsigned char> escaped_;
+  std::vector<int> escapees_, unbounded_;
+  std::vector<Node> nodes_;
+  std::vector<int> parent_, node_of_;
+  std::vector<Key> keys_, keys_scratch_;
+  std::vector<std::uint64_t> candidates_, found_, scratch_;  // pair keys
+  std::vector<ColliderPair> pairs_;
+  int index_bits_ = 1;  // a pair key is a << index_bits_ | b
+  long escapes_since_build_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace capstan

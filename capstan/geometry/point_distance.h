@@ -1,0 +1,24 @@
+// Signed distance of a point to a convex core, in the core's frame: the kernels of sphere pairs.
+//
+// Outside, the distance to the nearest point q = p - distance * gradient; inside, minus the distance to the
+// nearest point of the surface. The gradient is the unit outward normal at q. Where several q are nearest
+// (the axis of a cylinder, the centre of a box) the lowest axis and the positive side win.
+#pragma once
+
+#include "capstan/geometry/collider.h"
+
+namespace capstan {
+
+double point_segment(double half_length, const Vec3& p, Vec3* gradient);  // segment along z
+double point_box(const Vec3& half_size, const Vec3& p, Vec3* gradient);
+double point_cylinder(double radius, double half_length, const Vec3& p, Vec3* gradient);
+
+// The nearest point x of an ellipsoid of semi-axes r has p = x + t x / r^2, so
+//   sum_i ( r_i p_i / (r_i^2 + t) )^2 = 1,
+// of which the largest root t is wanted. Newton on 1 - 1/|q(t)|, bracketed. Limits: t = 0 on the surface; as
+// p goes to the centre, t -> -min r^2 and x to the end of the shortest axis.
+double point_ellipsoid(const Vec3& radii, const Vec3& p, Vec3* gradient);
+
+double point_triangle(const std::array<Vec3, 3>& vertex, const Vec3& p, Vec3* gradient);
+
+}  // namespace capstan

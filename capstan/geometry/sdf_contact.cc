@@ -1,0 +1,166 @@
+#include "capstan/geometry/sdf_contact.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/geometry/contact_reduction.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kPatchAngle = 0.1;  // [rad]
+constexpr int kMaxCuts = 12;
+
+struct Search {
+  const SdfGrid& grid;
+  const Transform& X_WA;
+  const MeshBvh& mesh;
+  Transform X_AB;
+  double margin;
+  std::vector<ContactPoint>* contacts;
+
+  void part(const Vec3& a, const Vec3& b, const Vec3& c, std::uint32_t id, int cuts) {
+    const Vec3 centroid = (a + b + c) / 3;
+    const double radius = std::sqrt(
+        std::max({(a - centroid).squaredNorm(), (b - centroid).squaredNorm(), (c - centroid).squaredNorm()}));
+    // Half a cell for the error of the interpolant.
+    if (sdf_value(grid, centroid) - radius > margin + grid.cell / 2) return;
+    if (radius > 2 * grid.cell && cuts < kMaxCuts) {
+      const Vec3 ab = (a + b) / 2, bc = (b + c) / 2, ca = (c + a) / 2;
+      part(a, ab, ca, 4 * id + 1, cuts + 1);
+      part(ab, b, bc, 4 * id + 2, cuts + 1);
+      part(ca, bc, c, 4 * id + 3, cuts + 1);
+      part(ab, bc, ca, 4 * id + 4, cuts + 1);
+      return;
+    }
+    Vec3 x;
+    if (minimize_on_triangle(grid, a, b, c, &x) > margin + grid.cell / 2) return;
+    refine(a, b, c, &x);
+    add(x, id);
+  }
+
+  // The interpolant is half a cell off at sharp edges of A: a few more steps with the distance to the mesh
+  // itself.
+  void refine(const Vec3& a, const Vec3& b, const Vec3& c, Vec3* x) const {
+    const auto exact = [&](const Vec3& p, Vec3* gradient) {
+      const MeshPoint q = closest_point_signed(*grid.surface, p);
+      *gradient = std::abs(q.distance) > 1e-9 * grid.cell
+                      ? Vec3((p - q.point) / q.distance)
+                      : feature_normal(*grid.surface, q.triangle, q.feature);
+      return q.distance;
+    };
+    Vec3 g;
+    double s = exact(*x, &g), step = grid.cell / 2;
+    for (int i = 0; i < 32 && step > 1e-4 * grid.cell; ++i) {
+      TriangleFeature feature;
+      const Vec3 y = closest_point_on_triangle(*x - step * g, a, b, c, &feature);
+      Vec3 g_y;
+      const double s_y = exact(y, &g_y);
+      if (s_y < s - 1e-9 * grid.cell) {
+        *x = y;
+        s = s_y;
+        g = g_y;
+      } else {
+        step /= 2;
+      }
+    }
+  }
+
+  void add(const Vec3& x, std::uint32_t id) {
+    const MeshBvh& surface = *grid.surface;
+    const MeshPoint q = closest_point(surface, x);
+    const Vec3 m = feature_normal(surface, q.triangle, q.feature), r = x - q.point;
+    const bool inside = r.dot(m) < 0;
+    const double d = inside ? -q.distance : q.distance;
+    if (d > margin) return;
+    Vec3 n = m;
+    if (q.feature == TriangleFeature::face) {
+      n = surface.face_normal[q.triangle];
+    } else if (q.distance > 1e-9 * grid.cell) {
+      n = r / d;
+    }
+    ContactPoint c;
+    c.normal = X_WA.R * n;
+    c.p_A = X_WA * q.point;
+    c.distance = d;
+    c.p_B = c.p_A + d * c.normal;
+    c.feature = id;
+    contacts->push_back(c);
+  }
+
+  void run() {
+    const int end = static_cast<int>(mesh.nodes.size());
+    for (int i = 0; i < end;) {
+      const MeshBvh::Node& node = mesh.nodes[i];
+      const Vec3 centre = X_AB * Vec3((node.box.lower + node.box.upper) / 2);
+      const double radius = (node.box.upper - node.box.lower).norm() / 2;
+      if (sdf_value(grid, centre) - radius > margin + grid.cell / 2) {
+        i = node.skip;
+        continue;
+      }
+      for (int k = node.first; k < node.first + node.count; ++k) {
+        const int t = mesh.order[k];
+        part(X_AB * mesh.vertex(t, 0), X_AB * mesh.vertex(t, 1), X_AB * mesh.vertex(t, 2),
+             static_cast<std::uint32_t>(t) * 0x9e3779b1u, 0);
+      }
+      ++i;
+    }
+  }
+};
+
+}  // namespace
+
+double minimize_on_triangle(const SdfGrid& grid, const Vec3& a, const Vec3& b, const Vec3& c, Vec3* x) {
+  constexpr int kMaxSteps = 24;
+  Vec3 g;
+  *x = (a + b + c) / 3;
+  double s = sdf_value(grid, *x, &g);
+  const double size =
+      std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+  for (const Vec3* v : {&a, &b, &c}) {
+    Vec3 g_v;
+    const double s_v = sdf_value(grid, *v, &g_v);
+    if (s_v < s) {
+      s = s_v;
+      g = g_v;
+      *x = *v;
+    }
+  }
+  double step = size / 2;
+  for (int i = 0; i < kMaxSteps && step > 1e-4 * size; ++i) {
+    TriangleFeature feature;
+    const Vec3 y = closest_point_on_triangle(*x - step * g, a, b, c, &feature);
+    Vec3 g_y;
+    const double s_y = sdf_value(grid, y, &g_y);
+    if (s_y < s - 1e-12 * size) {
+      *x = y;
+      s = s_y;
+      g = g_y;
+    } else {
+      step /= 2;
+    }
+  }
+  return s;
+}
+
+void collide_sdf_mesh(const SdfGrid& grid, const Transform& X_WA, const MeshBvh& mesh, const Transform& X_WB,
+                      double margin, std::vector<ContactPoint>* contacts) {
+  const std::size_t first = contacts->size();
+  Search{grid, X_WA, mesh, inverse(X_WA) * X_WB, margin, contacts}.run();
+  reduce_contacts(first, 1e-3 * grid.cell, kPatchAngle, contacts);
+}
+
+void collide_sdf_sdf(const SdfGrid& A, const Transform& X_WA, const SdfGrid& B, const Transform& X_WB,
+                     double margin, std::vector<ContactPoint>* contacts) {
+  const std::size_t first = contacts->size();
+  Search{A, X_WA, *B.surface, inverse(X_WA) * X_WB, margin, contacts}.run();
+  const std::size_t second = contacts->size();
+  Search{B, X_WB, *A.surface, inverse(X_WB) * X_WA, margin, contacts}.run();
+  for (std::size_t i = second; i < contacts->size(); ++i) {
+    (*contacts)[i] = swapped((*contacts)[i]);
+    (*contacts)[i].feature ^= 0x80000000u;
+  }
+  reduce_contacts(first, 1e-3 * std::min(A.cell, B.cell), kPatchAngle, contacts);
+}
+
+}  // namespace capstan
