@@ -144,6 +144,16 @@ void ModelCompiler::compile_shapes() {
       diagnostics.warning(s.where, fmt::format("{} is a {} on a moving body", who, shape_name(s.shape)),
                           "half spaces and height fields are meant for the world");
     }
+    if (entry.collides) {
+      try {
+        entry.collider = make_collider(s.shape);
+      } catch (const InputError& error) {
+        for (const Diagnostic& d : error.diagnostics().list) {
+          diagnostics.error(s.where, fmt::format("{}: {}", who, d.what), d.remedy);
+        }
+        entry.collides = false;
+      }
+    }
     model.shapes.push_back(entry);
   }
 }
@@ -340,6 +350,15 @@ void ModelCompiler::compile_filters() {
                         "write 0 or more");
     }
     if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});
+  }
+  for (ModelShape& shape : model.shapes) shape.pair_margin = shape.margin;
+  for (const ModelPair& pair : model.pairs) {
+    if (!pair.values.margin) continue;
+    for (int i = 0; i < static_cast<int>(model.shapes.size()); ++i) {
+      ModelShape& shape = model.shapes[i];
+      const int id = pair.kind == PairOverride::Kind::shapes ? i : shape.material;
+      if (id == pair.a || id == pair.b) shape.pair_margin = std::max(shape.pair_margin, *pair.values.margin);
+    }
   }
 }
 

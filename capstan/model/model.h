@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capstan/base/diagnostics.h"
+#include "capstan/geometry/collider.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/transform.h"
 #include "capstan/scene/scene.h"
@@ -132,6 +133,8 @@ struct ModelShape {
   unsigned group_bits = 1, mask_bits = 1;
   double margin = 0;
   double stiffness = 1e6;  // [N/m] the material's, resolved for this shape
+  double pair_margin = 0;  // [m] the largest margin of any pair it may be in
+  Collider collider;       // for the collision engine; empty when it does not collide
   std::array<float, 4> rgba = {};
 };
 

@@ -1,0 +1,235 @@
+#include "capstan/contacts/contacts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/geometry/collide.h"
+
+namespace capstan {
+namespace {
+
+// Two springs in series; an infinite one leaves the other.
+double in_series(double a, double b) {
+  if (std::isinf(a)) return b;
+  if (std::isinf(b)) return a;
+  return a * b / (a + b);
+}
+
+Transform shape_pose(const Model& model, const Placement& placement, int shape) {
+  const ModelShape& s = model.shapes[shape];
+  return s.link == 0 ? s.X_LS : placement.X_WL[s.link] * s.X_LS;
+}
+
+Aabb bounding_box(const Collider& collider, const Transform& X, double margin) {
+  if (!collider.half_box.allFinite()) return {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
+  const Vec3 centre = X * collider.centre, half = X.R.cwiseAbs() * collider.half_box + Vec3::Constant(margin);
+  return {centre - half, centre + half};
+}
+
+bool is_excluded(const Model& model, int body_a, int body_b) {
+  const std::array<int, 2> pair = {std::min(body_a, body_b), std::max(body_a, body_b)};
+  return std::binary_search(model.excluded_bodies.begin(), model.excluded_bodies.end(), pair);
+}
+
+bool are_parent_and_child(const Model& model, int link_a, int link_b) {
+  return (link_a > 0 && model.links[link_b].parent == link_a) ||
+         (link_b > 0 && model.links[link_a].parent == link_b);
+}
+
+void clear(Contacts* c) {
+  c->shape_a.clear();
+  c->shape_b.clear();
+  c->link_a.clear();
+  c->link_b.clear();
+  c->p_WC.clear();
+  c->normal.clear();
+  c->distance.clear();
+  c->feature.clear();
+  c->material.clear();
+  c->group_begin.clear();
+}
+
+using Hit = CollisionWorkspace::Hit;
+
+// Narrow phase of one pair; the contacts go to `points`, with a hit for each.
+void collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
+                  CollisionWorkspace* w) {
+  const ContactMaterial material = combine_materials(model, a, b);
+  const int first = static_cast<int>(w->points.size());
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, material.margin, &w->points);
+  const int last = static_cast<int>(w->points.size());
+  if (first == last) return;
+  for (int i = first; i < last; ++i) {
+    w->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, i});
+    w->hit_material.push_back(static_cast<int>(w->pair_material.size()));
+  }
+  w->pair_material.push_back(material);
+}
+
+// Hits to the structure of arrays, grouped by pairs of links.
+void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
+  // Shapes are listed body by body, so hits in the order of shapes need sorting only where the links' order
+  // differs.
+  std::sort(w->hits.begin(), w->hits.end(), [](const Hit& x, const Hit& y) {
+    const int xl = std::min(x.link_a, x.link_b), yl = std::min(y.link_a, y.link_b);
+    const int xh = std::max(x.link_a, x.link_b), yh = std::max(y.link_a, y.link_b);
+    if (xl != yl) return xl < yl;
+    if (xh != yh) return xh < yh;
+    return x.point < y.point;  // points are in the order of the pairs of shapes
+  });
+  int low = -1, high = -1;
+  for (const Hit& hit : w->hits) {
+    const ContactPoint& p = w->points[hit.point];
+    const ContactMaterial& material = w->pair_material[w->hit_material[hit.point]];
+    const double ka = model.shapes[hit.shape_a].stiffness, kb = model.shapes[hit.shape_b].stiffness;
+    // The softer side yields more: the contact is nearer to the surface of the stiffer one.
+    const double share = std::isinf(ka) ? 0 : std::isinf(kb) ? 1 : kb / (ka + kb);
+    const int l = std::min(hit.link_a, hit.link_b), h = std::max(hit.link_a, hit.link_b);
+    if (l != low || h != high) {
+      c->group_begin.push_back(c->size());
+      low = l, high = h;
+    }
+    c->shape_a.push_back(hit.shape_a);
+    c->shape_b.push_back(hit.shape_b);
+    c->link_a.push_back(hit.link_a);
+    c->link_b.push_back(hit.link_b);
+    c->p_WC.push_back(p.p_A + share * (p.p_B - p.p_A));
+    c->normal.push_back(p.normal);
+    c->distance.push_back(p.distance);
+    c->feature.push_back(p.feature);
+    c->material.push_back(material);
+  }
+  c->group_begin.push_back(c->size());
+}
+
+}  // namespace
+
+ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {
+  const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
+  const Material &ma = model.materials[a.material], &mb = model.materials[b.material];
+  ContactMaterial m;
+  m.stiffness = in_series(a.stiffness, b.stiffness);
+  // A body's share of the yielding is k_other / (k_a + k_b).
+  const double share_a = std::isinf(a.stiffness)   ? (std::isinf(b.stiffness) ? 0.5 : 0)
+                         : std::isinf(b.stiffness) ? 1
+                                                   : b.stiffness / (a.stiffness + b.stiffness);
+  m.dissipation = share_a * ma.dissipation + (1 - share_a) * mb.dissipation;
+  const bool from_step = ma.relaxation_time < 0 || mb.relaxation_time < 0;
+  m.relaxation_time = from_step ? std::max(ma.relaxation_time, mb.relaxation_time)
+                                : share_a * ma.relaxation_time + (1 - share_a) * mb.relaxation_time;
+  const double sum = ma.friction + mb.friction;
+  m.friction = sum > 0 ? 2 * ma.friction * mb.friction / sum : 0;
+  m.stiction_tolerance = std::min(ma.stiction_tolerance, mb.stiction_tolerance);
+  m.margin = std::max(a.margin, b.margin);
+  m.tensor_of_a = ma.friction_tensor.has_value();
+  m.tensor = ma.friction_tensor ? &*ma.friction_tensor : mb.friction_tensor ? &*mb.friction_tensor : nullptr;
+  for (const ModelPair& pair : model.pairs) {
+    const bool shapes = pair.kind == PairOverride::Kind::shapes;
+    const int ia = shapes ? shape_a : a.material, ib = shapes ? shape_b : b.material;
+    if (!((pair.a == ia && pair.b == ib) || (pair.a == ib && pair.b == ia))) continue;
+    const PairOverride& o = pair.values;
+    m.stiffness = o.stiffness.value_or(m.stiffness);
+    m.dissipation = o.dissipation.value_or(m.dissipation);
+    m.relaxation_time = o.relaxation_time.value_or(m.relaxation_time);
+    m.friction = o.friction.value_or(m.friction);
+    m.margin = o.margin.value_or(m.margin);
+    if (o.friction_tensor) {
+      m.tensor = &*o.friction_tensor;
+      m.tensor_of_a = pair.a == ia;
+    }
+  }
+  return m;
+}
+
+bool may_collide(const Model& model, int shape_a, int shape_b) {
+  const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
+  if (!a.collides || !b.collides || a.link == b.link) return false;
+  if (!(a.group_bits & b.mask_bits) && !(b.group_bits & a.mask_bits)) return false;
+  if (!model.options.collide_parent_child && are_parent_and_child(model, a.link, b.link)) return false;
+  return !is_excluded(model, a.body, b.body) && can_collide(a.collider.type, b.collider.type);
+}
+
+CollisionWorkspace make_collision_workspace(const Model& model) {
+  CollisionWorkspace w;
+  std::vector<BroadPhaseCollider> colliders;
+  std::vector<std::array<int, 2>> excluded_links, excluded_colliders;
+  std::vector<std::vector<int>> colliders_of_body(model.bodies.size());
+  for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) {
+    const ModelShape& shape = model.shapes[s];
+    if (!shape.collides) continue;
+    colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
+    colliders.push_back({shape.link, shape.link == 0, shape.group_bits, shape.mask_bits});
+    w.shape.push_back(s);
+  }
+  if (!model.options.collide_parent_child) {
+    for (int l = 1; l < model.num_links(); ++l) {
+      if (model.links[l].parent > 0) excluded_links.push_back({model.links[l].parent, l});
+    }
+  }
+  for (const auto& [a, b] : model.excluded_bodies) {
+    for (const int i : colliders_of_body[a]) {
+      for (const int j : colliders_of_body[b]) excluded_colliders.push_back({i, j});
+    }
+  }
+  w.boxes.resize(colliders.size());
+  w.X_WS.resize(colliders.size());
+  w.broad_phase = BroadPhase(std::move(colliders), std::move(excluded_links), std::move(excluded_colliders));
+  return w;
+}
+
+void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
+  clear(contacts);
+  w->points.clear();
+  w->hits.clear();
+  w->pair_material.clear();
+  w->hit_material.clear();
+  for (std::size_t i = 0; i < w->shape.size(); ++i) {
+    const ModelShape& shape = model.shapes[w->shape[i]];
+    w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
+    w->boxes[i] = bounding_box(shape.collider, w->X_WS[i], shape.pair_margin);
+  }
+  for (const ColliderPair& pair : w->broad_phase.update(w->boxes)) {
+    const int a = w->shape[pair.a], b = w->shape[pair.b];
+    if (!can_collide(model.shapes[a].collider.type, model.shapes[b].collider.type)) continue;
+    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], w);
+  }
+  gather(model, w, contacts);
+}
+
+void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
+  clear(contacts);
+  CollisionWorkspace w;
+  const int n = static_cast<int>(model.shapes.size());
+  for (int a = 0; a < n; ++a) {
+    for (int b = a + 1; b < n; ++b) {
+      if (!may_collide(model, a, b)) continue;
+      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), &w);
+    }
+  }
+  gather(model, &w, contacts);
+}
+
+SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,
+                     const Vec3& direction_W, double max_distance) {
+  SceneRayHit best;
+  double nearest = max_distance;
+  for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) {
+    if (!model.shapes[s].collides) continue;
+    RayHit hit;
+    if (!ray_cast(model.shapes[s].collider, shape_pose(model, placement, s), origin_W, direction_W, nearest,
+                  &hit))
+      continue;
+    if (best.shape >= 0 && hit.distance >= nearest) continue;
+    best = {s, hit};
+    nearest = hit.distance;
+  }
+  return best;
+}
+
+double shape_distance(const Model& model, const Placement& placement, int shape_a, int shape_b,
+                      ContactPoint* contact) {
+  return signed_distance(model.shapes[shape_a].collider, shape_pose(model, placement, shape_a),
+                         model.shapes[shape_b].collider, shape_pose(model, placement, shape_b), contact);
+}
+
+}  // namespace capstan

@@ -1,0 +1,89 @@
+// All contacts of a model at one placement, in canonical order: the stage between Motion and Problem.
+//
+// The order is that of the pairs of shapes (a < b), and within a pair that of the narrow phase: it depends on
+// the placement alone, not on earlier steps. Contacts of one pair of links follow each other, as a group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capstan/contacts/broad_phase.h"
+#include "capstan/dynamics/tree.h"
+#include "capstan/geometry/contact_point.h"
+#include "capstan/geometry/ray_cast.h"
+#include "capstan/model/model.h"
+
+namespace capstan {
+
+// What holds between two shapes: the materials combined, or an override.
+struct ContactMaterial {
+  double stiffness = 0;           // k [N/m]: k_a k_b / (k_a + k_b)
+  double dissipation = 0;         // Hunt-Crossley d [s/m]: each weighted by the other's stiffness share
+  double relaxation_time = 0;     // tau_d [s]; negative: the time step
+  double friction = 0;            // mu: 2 mu_a mu_b / (mu_a + mu_b)
+  double stiction_tolerance = 0;  // v_s [m/s]: the smaller
+  double margin = 0;              // [m]: the larger
+  const FrictionTensor* tensor =
+      nullptr;  // of shape a, else of b, else null; direction in that shape's frame
+  bool tensor_of_a = true;
+};
+ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b);
+
+// Structure of arrays, one entry for each contact.
+struct Contacts {
+  std::vector<int> shape_a, shape_b;   // shape_a < shape_b
+  std::vector<int> link_a, link_b;     // of the shapes
+  std::vector<Vec3> p_WC;              // [m] between the two surfaces, nearer to the stiffer one's
+  std::vector<Vec3> normal;            // unit, from a to b, world
+  std::vector<double> distance;        // [m] negative when overlapping
+  std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
+  std::vector<ContactMaterial> material;
+
+  // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
+  std::vector<int> group_begin;
+
+  int size() const { return static_cast<int>(distance.size()); }
+  int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }
+};
+
+// The broad phase and scratch memory of one model; grows, never shrinks.
+struct CollisionWorkspace {
+  BroadPhase broad_phase;
+  std::vector<int> shape;  // of each collider
+  std::vector<Aabb> boxes;
+  std::vector<Transform> X_WS;
+  std::vector<ContactPoint> points;
+  struct Hit {
+    int link_a, link_b, shape_a, shape_b, point;
+  };
+  std::vector<Hit> hits;
+  std::vector<ContactMaterial> pair_material;
+  std::vector<int> hit_material;
+};
+CollisionWorkspace make_collision_workspace(const Model& model);
+
+void collide(const Model& model, const Placement& placement, CollisionWorkspace* workspace,
+             Contacts* contacts);
+
+// The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
+void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);
+
+// Whether the filters let two shapes touch: groups, same link, parent and child, excluded bodies.
+bool may_collide(const Model& model, int shape_a, int shape_b);
+
+// The nearest hit of a ray with any colliding shape; shape is -1 when there is none.
+struct SceneRayHit {
+  int shape = -1;
+  RayHit hit;
+};
+SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,
+                     const Vec3& direction_W, double max_distance);
+
+// Signed distance and witness points of two convex shapes of a model at a placement.
+double shape_distance(const Model& model, const Placement& placement, int shape_a, int shape_b,
+                      ContactPoint* contact);
+
+}  // namespace capstan
