@@ -1,6 +1,7 @@
 # -DCAPSTAN_SANITIZE=address,undefined or thread: used by the asan and tsan presets.
 set(CAPSTAN_SANITIZE "" CACHE STRING "Sanitizers to compile with")
 if(CAPSTAN_SANITIZE)
-  add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-omit-frame-pointer -g)
+  # Undefined behaviour ends the program, so that a test fails on it instead of printing a line.
+  add_compile_options(-fsanitize=${CAPSTAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CAPSTAN_SANITIZE})
 endif()

@@ -43,7 +43,7 @@ bool is_closed(const TriangleMesh& mesh) {
   std::sort(edges.begin(), edges.end());
   if (std::adjacent_find(edges.begin(), edges.end()) != edges.end()) return false;
   return !edges.empty() && std::all_of(edges.begin(), edges.end(), [&](const std::array<int, 2>& e) {
-    return std::binary_search(edges.begin(), edges.end(), std::array<int, 2>{e[1], e[0]});
+    return e[0] != e[1] && std::binary_search(edges.begin(), edges.end(), std::array<int, 2>{e[1], e[0]});
   });
 }
 

@@ -1,0 +1,63 @@
+# The commands of README.md. Each installs what it needs (packages.txt), configures, builds and runs; a second run
+# does only what is left to do. PRESET=debug, asan or tsan (CMakePresets.json) builds apart, in build/<preset>.
+PRESET ?= release
+BUILD = build/$(PRESET)
+
+# As many compilers at once as there are processors and 1.5 GB of free memory for each.
+JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
+          END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL = help
+.PHONY: help setup build demo test bench format clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo     build the command line and run a first simulation"
+	@echo "make test     build everything, warnings being errors, and run every test"
+	@echo "make bench    measure against other simulators; tables in build/bench/results"
+	@echo "make build    build everything into $(BUILD)"
+	@echo "make setup    only install the Debian packages that a build needs"
+	@echo "make format   lay out the C++ files with clang-format 14"
+	@echo "make clean    remove everything built"
+	@echo
+	@echo "PRESET=debug|asan|tsan for another build, JOBS=n for n compilers at once (now $(JOBS))."
+
+setup:
+	@tools/setup build
+
+# Ninja runs CMake again by itself when a CMakeLists.txt changes; presets and packages are our part.
+build/%/build.ninja: CMakePresets.json packages.txt | setup
+	@cmake --preset $* --log-level=NOTICE
+	@touch $@
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
+	@$(BUILD)/apps/capstan/capstan demo
+
+test: setup-format build
+	@cd $(BUILD) && if ctest --output-on-failure --no-tests=error -j $(JOBS); \
+	  then echo "make test: passed ($(PRESET))"; \
+	  else echo "make test: FAILED ($(PRESET)), see above"; exit 1; fi
+
+bench: setup-bench build/bench/build.ninja
+	@cmake --build build/bench -j $(JOBS)
+	@bench/run build/bench
+
+format: setup-format
+	@tools/format
+
+.PHONY: setup-format setup-bench
+setup-format:
+	@tools/setup --optional format
+
+setup-bench: setup
+	@tools/setup bench
+	@tools/setup --optional peers
+	@tools/peers
+build/bench/build.ninja: | setup-bench
+
+clean:
+	@rm -rf build .setup

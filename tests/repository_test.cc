@@ -1,0 +1,204 @@
+// The rules of CONTRIBUTING.md that a machine can check: which folder may include which, that every source is
+// in a CMake list, that files stay short. Each rule is a function of plain text, tested on a wrong example
+// before it is applied to the repository.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+constexpr int kMaxLines = 700;
+
+// Files that may be longer, each with its reason.
+const std::map<std::string, std::string> kLongFiles = {};
+
+Lines split(const std::string& text) {
+  Lines lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path);
+  EXPECT_TRUE(stream) << path;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+const fs::path& root() {
+  static const fs::path path = CAPSTAN_SOURCE_DIR;
+  return path;
+}
+
+// Paths, relative to the repository, of all C++ files.
+Lines cpp_files() {
+  Lines files;
+  for (const char* top : {"apps", "bench", "capstan", "experiments", "python", "tests", "viewer"}) {
+    if (!fs::exists(root() / top)) continue;
+    for (auto it = fs::recursive_directory_iterator(root() / top); it != fs::recursive_directory_iterator();
+         ++it) {
+      const std::string name = it->path().filename();
+      if (it->is_directory() && (name == "node_modules" || name == "build")) it.disable_recursion_pending();
+      if (it->is_regular_file() && (it->path().extension() == ".h" || it->path().extension() == ".cc")) {
+        files.push_back(fs::relative(it->path(), root()));
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Lines folder_order(const std::string& text) {
+  Lines order;
+  for (const std::string& line : split(text)) {
+    if (!line.empty() && line[0] != '#') order.push_back(line);
+  }
+  return order;
+}
+
+int position(const Lines& order, const std::string& folder) {
+  const auto it = std::find(order.begin(), order.end(), folder);
+  return it == order.end() ? -1 : static_cast<int>(it - order.begin());
+}
+
+// What is wrong with the quoted includes of a library file, a line for each.
+Lines wrong_includes(const Lines& order, const std::string& path, const std::string& text) {
+  static const std::regex include(R"re(\s*#\s*include\s*"([^"]*)".*)re");
+  static const std::regex inside(R"(capstan/(\w+)/.+)");
+  Lines wrong;
+  std::smatch match;
+  if (!std::regex_match(path, match, inside)) return {path + ": not in a folder of capstan/"};
+  const std::string own = match[1];
+  if (position(order, own) < 0) wrong.push_back(path + ": folder " + own + " is not in folders.txt");
+  const Lines lines = split(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!std::regex_match(lines[i], match, include)) continue;
+    const std::string target = match[1], at = path + ":" + std::to_string(i + 1) + ": ";
+    if (!std::regex_match(target, match, inside)) {
+      wrong.push_back(at + target + " should be capstan/<folder>/" + target);
+    } else if (position(order, match[1]) < 0) {
+      wrong.push_back(at + "folder " + match[1].str() + " is not in folders.txt");
+    } else if (position(order, match[1]) > position(order, own)) {
+      wrong.push_back(at + own + " includes " + match[1].str() + ", which comes after it in folders.txt");
+    }
+  }
+  return wrong;
+}
+
+// Whether a CMakeLists.txt names the file, as a word outside of comments.
+bool names_source(const std::string& cmake, const std::string& file) {
+  for (const std::string& line : split(cmake)) {
+    const std::string code = line.substr(0, line.find('#'));
+    static const std::regex separator(R"re([\s()"]+)re");
+    const std::sregex_token_iterator words(code.begin(), code.end(), separator, -1), end;
+    if (std::find(words, end, file) != end) return true;
+  }
+  return false;
+}
+
+std::string join(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "\n  " + line;
+  return text;
+}
+
+const Lines kOrder = {"base", "math", "scene"};
+
+TEST(IncludeOrder, AcceptsOwnAndEarlierFolders) {
+  EXPECT_EQ(join(wrong_includes(kOrder, "capstan/math/a.cc",
+                                "#include \"capstan/math/a.h\"\n\n#include <vector>\n#include <fmt/core.h>\n"
+                                "#include \"capstan/base/errors.h\"\n")),
+            "");
+}
+
+TEST(IncludeOrder, RefusesLaterFolder) {
+  const Lines wrong =
+      wrong_includes(kOrder, "capstan/math/a.h", "#pragma once\n#include \"capstan/scene/s.h\"");
+  ASSERT_EQ(wrong.size(), 1u);
+  EXPECT_EQ(wrong[0], "capstan/math/a.h:2: math includes scene, which comes after it in folders.txt");
+}
+
+TEST(IncludeOrder, RefusesLaterFolderHoweverItIsSpelled) {
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/base/a.h", "  #  include   \"capstan/math/x.h\"  // why").size(),
+            1u);
+}
+
+TEST(IncludeOrder, RefusesUnknownFoldersAndShortPaths) {
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/utils/a.h", "").size(), 1u);
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/scene/a.h", "#include \"capstan/utils/b.h\"").size(), 1u);
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/scene/a.h", "#include \"b.h\"").size(), 1u);
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/scene/a.h", "#include \"../math/b.h\"").size(), 1u);
+  EXPECT_EQ(wrong_includes(kOrder, "capstan/loose.h", "").size(), 1u);
+}
+
+TEST(SourceList, FindsWholeWordsOutsideComments) {
+  const std::string cmake =
+      "add_library(capstan\n  base/a.cc\n  # base/b.cc\n)\ncapstan_test(c_test.cc fmt)\n";
+  EXPECT_TRUE(names_source(cmake, "base/a.cc"));
+  EXPECT_TRUE(names_source(cmake, "c_test.cc"));
+  EXPECT_FALSE(names_source(cmake, "base/b.cc"));
+  EXPECT_FALSE(names_source(cmake, "a.cc"));
+}
+
+TEST(Repository, FolderOrderIsOneOfDistinctNames) {
+  Lines order = folder_order(read(root() / "capstan/folders.txt"));
+  EXPECT_GE(order.size(), 2u);
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(std::adjacent_find(order.begin(), order.end()), order.end());
+}
+
+TEST(Repository, IncludesFollowTheFolderOrder) {
+  const Lines order = folder_order(read(root() / "capstan/folders.txt"));
+  int num_checked = 0;
+  for (const std::string& file : cpp_files()) {
+    if (!file.starts_with("capstan/")) continue;
+    EXPECT_EQ(join(wrong_includes(order, file, read(root() / file))), "");
+    ++num_checked;
+  }
+  EXPECT_GT(num_checked, 10);
+}
+
+TEST(Repository, EverySourceIsInACMakeList) {
+  for (const std::string& file : cpp_files()) {
+    if (!file.ends_with(".cc")) continue;
+    fs::path folder = (root() / file).parent_path();
+    while (!fs::exists(folder / "CMakeLists.txt")) folder = folder.parent_path();
+    EXPECT_TRUE(
+        names_source(read(folder / "CMakeLists.txt"), fs::relative(root() / file, folder).generic_string()))
+        << file << " is in no source list; add it to " << folder / "CMakeLists.txt";
+  }
+}
+
+TEST(Repository, HeadersAreIncludedOnce) {
+  for (const std::string& file : cpp_files()) {
+    if (!file.ends_with(".h")) continue;
+    EXPECT_NE(read(root() / file).find("#pragma once\n"), std::string::npos) << file << " lacks #pragma once";
+  }
+}
+
+TEST(Repository, FilesStayShort) {
+  for (const std::string& file : cpp_files()) {
+    const int num_lines = static_cast<int>(split(read(root() / file)).size());
+    if (kLongFiles.contains(file)) {
+      EXPECT_GT(num_lines, kMaxLines) << file << " needs no exception any more";
+    } else {
+      EXPECT_LE(num_lines, kMaxLines) << file << ": split it, or give a reason in kLongFiles of this test";
+    }
+  }
+  for (const auto& [file, reason] : kLongFiles) {
+    EXPECT_TRUE(fs::exists(root() / file)) << file;
+    EXPECT_FALSE(reason.empty()) << file;
+  }
+}
+
+}  // namespace
