@@ -1,0 +1,37 @@
+#include <fmt/core.h>
+
+#include "apps/capstan/commands.h"
+#include "capstan/io/read.h"
+#include "capstan/io/scene_library.h"
+#include "capstan/step/examine.h"
+
+namespace capstan::cli {
+
+int check(const CheckOptions& options) {
+  choose_step_options({}, options.dt, options.integrator);
+  const std::string path = find_scene(options.scene);
+  Diagnostics diagnostics;
+  diagnostics.strict = options.strict;
+  const Scene scene = read_scene(path, &diagnostics);
+  Model model;
+  // A scene that was read in part is compiled all the same: it may have more problems to tell.
+  model = compile(scene, &diagnostics);
+  if (diagnostics.ok()) {
+    examine(scene, model, choose_step_options(step_options(model), options.dt, options.integrator),
+            &diagnostics);
+  }
+  if (!diagnostics.list.empty()) fmt::print(stderr, "{}\n", diagnostics.text());
+  const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
+  if (errors == 0) {
+    const std::string missing = not_simulated(model);
+    if (!missing.empty()) fmt::print(stderr, "note: not simulated yet: {}\n", missing);
+  }
+  if (!options.quiet) {
+    fmt::print("{}: {} error{}, {} warning{}\n", path, errors, errors == 1 ? "" : "s", warnings,
+               warnings == 1 ? "" : "s");
+  }
+  if (errors > 0) return kBadInput;
+  return options.strict && warnings > 0 ? kWarnings : kOk;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,7 @@
+#include "apps/capstan/commands.h"
+
+namespace capstan::cli {
+int demo(const DemoOptions&) {
+  return kOk;
+}
+}  // namespace capstan::cli
