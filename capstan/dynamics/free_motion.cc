@@ -146,6 +146,15 @@ double scaled_norm(const Model& model, const VecX& M, const VecX& m) {
   return std::sqrt(sum);
 }
 
+// What |m| is judged against: the momentum there is, what each kind of force brings in the step, and the
+// weight (so that forces which balance, or a pendulum that hangs still, do not make the scale vanish).
+double momentum_scale(const Model& model, const State& state, double dt, Scratch& s) {
+  multiply(model.pattern, s.M.data(), state.v.data(), s.m_trial.data());
+  return scaled_norm(model, s.M, s.m_trial) +
+         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.tau)) +
+         dt * model.options.gravity.norm() * std::sqrt(total_mass(model));
+}
+
 // One Newton direction for the implicit schemes: the exact Jacobian of m at v, tree by tree.
 void calc_implicit_direction(const Model& model, const State& state, double dt, const Scheme& scheme,
                              const VecX& v, Scratch& s, const VecX& m, VecX* dv) {
@@ -232,7 +241,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   constexpr double kTolerance = 1e-14, kAcceptable = 1e-9;
   calc_residual(model, state, dt, scheme, v, s, &s.m);
   double norm = scaled_norm(model, s.M, s.m);
-  const double scale = norm;  // the momentum that the forces of this step bring, at v0
+  const double scale = norm + momentum_scale(model, state, dt, s);
   for (; motion->iterations < kMaxIterations; ++motion->iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M);

@@ -212,8 +212,15 @@ void Compiler::compile_transmissions() {
       }
     }
     if (tendon.rotor_inertia != 0) {
-      diagnostics.not_understood(tendon.where, who + " has a rotor inertia, which is not simulated",
-                                 "put it on the joints");
+      if (entry.transmission.terms.size() ==
+          1) {  // a rotor behind a gear: seen at the joint with the ratio squared
+        const auto& term = entry.transmission.terms[0];
+        model.dofs[term.dof].rotor_inertia += term.coefficient * term.coefficient * tendon.rotor_inertia;
+      } else {
+        diagnostics.not_understood(tendon.where,
+                                   who + " has a rotor inertia over several joints, which is not simulated",
+                                   "put rotors on the joints");
+      }
     }
     finish(&entry.transmission, tendon.stiffness > 0 || tendon.damping > 0);
     model.tendons.push_back(entry);

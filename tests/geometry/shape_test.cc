@@ -103,11 +103,12 @@ TriangleMesh surface(const std::function<Vec3(double, double)>& at, int n) {
 TEST(ShapeVolume, AgreesWithCountedCells) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(shape_name(c.shape));
-    const VolumeProperties exact = volume_properties(c.shape), counted = count_cells(c, 250);
-    // Cells cut by the surface are counted whole or not at all; their errors average out to about 1e-4.
-    EXPECT_NEAR(counted.volume / exact.volume, 1, 5e-4);
+    const VolumeProperties exact = volume_properties(c.shape), counted = count_cells(c, 100);
+    // Cells cut by the surface count whole or not at all: errors of 0.7e-3 (volume) and 1.2e-3 (inertia) for
+    // this n.
+    EXPECT_NEAR(counted.volume / exact.volume, 1, 2e-3);
     EXPECT_LE((counted.centroid - exact.centroid).norm(), 1e-12);
-    EXPECT_LE((counted.inertia - exact.inertia).norm() / exact.inertia.norm(), 5e-4);
+    EXPECT_LE((counted.inertia - exact.inertia).norm() / exact.inertia.norm(), 2e-3);
   }
 }
 

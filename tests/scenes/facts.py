@@ -79,6 +79,7 @@ def check_keys(model, data, name, keys):
 
 def four_bar():
     model, data = load("four_bar.xml")
+    model.eq_solref[:] = 0.004, 1  # MuJoCo's loop stiffer than its default, to see the geometry
     expect(model.nv == 3, "four_bar has 3 dofs")
     check_keys(model, data, "four_bar", ["rest", "turning"])
 
@@ -116,7 +117,9 @@ def arm_hand():
 
 
 def humanoid():
+    floating, _ = load("humanoid_floating.xml")
     model, data = load("humanoid.xml")
+    expect(floating.ngeom == model.ngeom - 1 and floating.nv == model.nv, "humanoid.xml adds only the floor")
     expect((model.nv, model.nu) == (27, 21), "humanoid has 27 dofs, 21 motors")
     expect_near(model.body_mass.sum(), 75, 1e-9, "humanoid: mass [kg]")
     for part, share in dict(head=6.94, chest=15.96, abdomen=16.33, pelvis=11.17, left_upper_arm=2.71, left_forearm=1.62,

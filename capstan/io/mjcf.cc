@@ -1,0 +1,222 @@
+// read_mjcf: the order of the sections, names, keyframes.
+//
+// MuJoCo reads sections by kind, not by place: settings first, then defaults, assets, the body tree, and last
+// what refers to it. A section may appear several times.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "capstan/io/mjcf_reader.h"
+#include "capstan/io/read.h"
+#include "capstan/math/rotation.h"
+
+namespace capstan {
+
+namespace mjcf {
+
+namespace {
+constexpr const char* kKindNames[] = {"body",     "joint",  "geom",     "site",     "mesh", "hfield",
+                                      "material", "tendon", "actuator", "equality", "key"};
+}
+
+std::string Reader::claim_name(Kind kind, const XmlElement* element, const std::string& suffix,
+                               const std::string& generated_stem) {
+  const auto written = xml.text(element, "name");
+  std::string name;
+  if (written && !written->empty()) {
+    name = *written + suffix;
+    if (!suffix.empty()) replicas[{kind, *written}].push_back(suffix);
+    if (kind == Kind::body && name == kWorld) {
+      xml.error(element, "name", "a body is named 'world'",
+                "rename it; 'world' is the body that never moves");
+    }
+    const auto [other, fresh] = names.try_emplace({kind, name}, xml.where(element));
+    if (!fresh) {
+      xml.error(element, "name",
+                fmt::format("{} name '{}' is used twice", kKindNames[static_cast<int>(kind)], name),
+                fmt::format("rename one; the other is at {}", to_string(other->second)));
+    }
+    return name;
+  }
+  int& counter = next_generated[{kind, generated_stem}];
+  do {
+    name = fmt::format("{}_{}", generated_stem, ++counter);
+  } while (written_names.count(name) || exists(kind, name));
+  names[{kind, name}] = xml.where(element);
+  return name;
+}
+
+bool Reader::check_reference(Kind kind, const XmlElement* element, const char* attribute,
+                             const std::string& name) {
+  if (name.empty()) return false;  // said when it was read
+  if (exists(kind, name) || (kind == Kind::body && name == kWorld)) return true;
+  const char* word = kKindNames[static_cast<int>(kind)];
+  xml.error(element, attribute, fmt::format("{} '{}' does not exist", word, name),
+            fmt::format("write the name of a {} in this file", word));
+  return false;
+}
+
+std::vector<std::string> suffixes_of(Reader& reader, const XmlElement* element,
+                                     std::initializer_list<std::pair<Kind, const char*>> references) {
+  for (const auto& [kind, attribute] : references) {
+    if (!reader.xml.has(element, attribute)) continue;
+    const std::string name = *reader.xml.text(element, attribute);
+    if (reader.exists(kind, name)) continue;
+    const auto found = reader.replicas.find({kind, name});
+    if (found == reader.replicas.end()) continue;
+    if (!reader.xml.count(element, static_cast<int>(found->second.size()))) return {};
+    return found->second;
+  }
+  return {""};
+}
+
+std::string resolved(const Reader& reader, Kind kind, const std::string& name, const std::string& suffix) {
+  return !suffix.empty() && reader.exists(kind, name + suffix) ? name + suffix : name;
+}
+
+namespace {
+
+void collect_names(XmlFiles& xml, const XmlElement* element, std::set<std::string>* names) {
+  if (xml.has(element, "name")) names->insert(xml.peek(element, "name"));
+  for (const XmlElement* child : xml.children(element)) collect_names(xml, child, names);
+}
+
+// MuJoCo's qpos and qvel are in the order of the bodies; so is Scene::bodies here. Free and ball joints have
+// their angular velocity in the axes of the moving body there and in those before the joint here.
+void read_key(Reader& reader, const XmlElement* element) {
+  XmlFiles& xml = reader.xml;
+  Keyframe key;
+  key.where = xml.where(element);
+  key.name = reader.claim_name(Kind::key, element, "", "key");
+  key.time = xml.number(element, "time").value_or(0);
+  const std::vector<double> qpos = xml.numbers(element, "qpos"), qvel = xml.numbers(element, "qvel"),
+                            ctrl = xml.numbers(element, "ctrl");
+  std::size_t nq = 0, nv = 0;
+  for (const Body& body : reader.scene.bodies) {
+    for (const Joint& joint : body.joints) {
+      nq += num_positions(joint.type);
+      nv += num_velocities(joint.type);
+    }
+  }
+  const auto right_size = [&](const char* name, std::size_t given, std::size_t expected) {
+    if (given == 0 || given == expected) return given > 0;
+    xml.error(element, name, fmt::format("key '{}' has {} numbers in {}", key.name, given, name),
+              fmt::format("write {}", expected));
+    return false;
+  };
+  const bool has_q = right_size("qpos", qpos.size(), nq), has_v = right_size("qvel", qvel.size(), nv);
+  std::size_t iq = 0, iv = 0;
+  for (const Body& body : reader.scene.bodies) {
+    for (const Joint& joint : body.joints) {
+      const int num_q = num_positions(joint.type), num_v = num_velocities(joint.type);
+      Vec4 quat = joint.type == JointType::free ? body.pose.quat_wxyz : identity_quat();
+      if (has_q) {
+        std::vector<double> q(qpos.begin() + iq, qpos.begin() + iq + num_q);
+        if (num_q >= 4) {
+          Eigen::Map<Vec4> written(q.data() + num_q - 4);
+          if (written.norm() < 1e-14) {
+            xml.error(element, "qpos",
+                      fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
+                      "write w x y z of the orientation");
+          } else {
+            written.normalize();
+            quat = written;
+          }
+        }
+        key.q[joint.name] = q;
+      }
+      if (has_v) {
+        std::vector<double> v(qvel.begin() + iv, qvel.begin() + iv + num_v);
+        if (num_q >= 4) {
+          Eigen::Map<Vec3> angular(v.data() + num_v - 3);
+          angular = rotate(quat, angular);
+        }
+        key.v[joint.name] = v;
+      }
+      iq += num_q;
+      iv += num_v;
+    }
+  }
+  if (right_size("ctrl", ctrl.size(), reader.control_slots.size())) {
+    for (std::size_t i = 0; i < ctrl.size(); ++i) {
+      if (!reader.control_slots[i].empty()) key.control[reader.control_slots[i]] = ctrl[i];
+    }
+  }
+  xml.not_simulated_unless_zero(element, "act", "is not used: actuators have no activation state");
+  xml.accept_attributes(element, {"mpos", "mquat"});  // of mocap bodies, reported there
+  reader.scene.keyframes.push_back(std::move(key));
+}
+
+void read_file(Reader& reader, const XmlElement* root) {
+  XmlFiles& xml = reader.xml;
+  Scene& scene = reader.scene;
+  scene.name = xml.text(root, "model").value_or(std::filesystem::path(scene.file).stem().string());
+  scene.options.dt = 0.002;
+  reader.classes["main"].name = "main";
+  reader.world_pose[kWorld] = {};
+  const auto sections = xml.children(root);
+  for (const XmlElement* section : sections) collect_names(xml, section, &reader.written_names);
+  const auto each = [&](const char* tag, auto&& read) {
+    for (const XmlElement* section : sections) {
+      if (XmlFiles::tag(section) == tag && !xml.exhausted()) read(section);
+    }
+  };
+  const auto with_reader = [&](auto* read) {
+    return [&reader, read](const XmlElement* section) { read(reader, section); };
+  };
+  each("compiler", with_reader(read_compiler));
+  each("option", with_reader(read_option));
+  each("default", with_reader(read_defaults));
+  each("asset", with_reader(read_assets));
+  each("worldbody", [&](const XmlElement* section) {
+    xml.accept(section);
+    read_body_contents(reader, section, Scope{});
+  });
+  each("contact", with_reader(read_contact));
+  each("equality", with_reader(read_equality));
+  each("tendon", with_reader(read_tendon));
+  each("actuator", with_reader(read_actuators));
+  each("sensor", [&](const XmlElement* section) {
+    xml.accept(section);
+    for (const XmlElement* child : xml.children(section))
+      xml.not_simulated(child, "is a sensor: not simulated");
+  });
+  each("keyframe", [&](const XmlElement* section) {
+    xml.accept(section);
+    for (const XmlElement* child : xml.children(section, "key")) {
+      xml.accept(child);
+      read_key(reader, child);
+    }
+  });
+  for (const char* tag : {"visual", "statistic", "custom", "size"}) {
+    each(tag, [&](const XmlElement* section) { xml.accept_all(section); });
+  }
+  for (const char* tag : {"deformable", "extension"}) {
+    each(tag,
+         [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
+  }
+  combine_materials(reader);
+  bound_masses(reader);
+  xml.report_unread();
+}
+
+}  // namespace
+}  // namespace mjcf
+
+Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {
+  mjcf::Reader reader(diagnostics, limits);
+  reader.scene.file = path;
+  reader.xml.include_directory = std::filesystem::path(path).parent_path().string();
+  const XmlElement* root = reader.xml.load(path, {path, 0});
+  if (!root) return std::move(reader.scene);
+  if (XmlFiles::tag(root) != "mujoco") {
+    reader.xml.error(root, fmt::format("the root element is <{}>, not <mujoco>", XmlFiles::tag(root)),
+                     "an MJCF file starts with <mujoco>");
+    return std::move(reader.scene);
+  }
+  mjcf::read_file(reader, root);
+  return std::move(reader.scene);
+}
+
+}  // namespace capstan

@@ -1,0 +1,210 @@
+// Contact: solref and solimp to Material, MuJoCo's way to combine two geoms, <pair> and <exclude>.
+//
+// MuJoCo makes the contact's acceleration a = (1 - d) a0 + d a_ref, with a0 the acceleration without contact,
+// a_ref = k x - b v for depth x and separation speed v = -dx/dt, and
+//
+//     k = d / (dw^2 tc^2 zeta^2),  b = 2 / (dw tc)         for solref = (tc, zeta)
+//     k = d ks / dw^2,             b = bs / dw             for solref = (-ks, -bs)
+//
+// where d = d(x) goes from solimp's d0 at x = 0 to dw at x = width. Resting under gravity, a = 0 and a0 = -g:
+// d k x = (1 - d) g. A spring of K newtons per metre and kilogram rests at x = g / K, hence, with d = d0,
+//
+//     stiffness_per_kilogram = K = k d0 / (1 - d0),   relaxation_time = b / k.
+//
+// Limits: d0 -> 1 is rigid, K -> infinity; MuJoCo keeps d within [1e-4, 0.9999] and so do we. zeta and tc
+// enter k as (tc zeta)^-2 and b / k as 2 tc zeta^2 dw / d0. The growth of d with depth is not kept.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "capstan/io/mjcf_reader.h"
+
+namespace capstan::mjcf {
+
+SolverMapping map_solver_parameters(const std::array<double, 2>& solref,
+                                    const std::array<double, 5>& solimp) {
+  constexpr double kMin = 1e-4, kMax = 0.9999;
+  const double d0 = std::clamp(solimp[0], kMin, kMax), dw = std::clamp(solimp[1], kMin, kMax);
+  double k = 0, b = 0;
+  if (solref[0] > 0) {
+    const double w = dw * solref[0] * solref[1];
+    k = d0 / (w * w);
+    b = 2 / (dw * solref[0]);
+  } else {
+    k = d0 * -solref[0] / (dw * dw);
+    b = -solref[1] / dw;
+  }
+  return {k * d0 / (1 - d0), b / k, d0 != solimp[0]};
+}
+
+// Geoms that say the same share a material. MuJoCo's friction is 1 where nothing is written; stiffness and
+// dissipation then stay our defaults.
+std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom) {
+  XmlFiles& xml = reader.xml;
+  Material material;
+  const Reader::Contact contact{geom.friction, geom.condim == 1 ? 1 : 3, geom.priority};
+  material.friction = geom.condim == 1 ? 0 : geom.friction;
+  const bool collides = geom.contype != 0 || geom.conaffinity != 0;
+  if (geom.condim > 3 && collides && xml.once(fmt::format("condim {}", geom.condim))) {
+    xml.diagnostics()->not_understood(
+        xml.where(element, "condim"),
+        fmt::format("condim {} adds {} friction, which is not simulated; sliding friction is", geom.condim,
+                    geom.condim == 4 ? "torsional" : "torsional and rolling"));
+  }
+  if (geom.has_sol) {
+    const SolverMapping map = map_solver_parameters(geom.solref, geom.solimp);
+    material.stiffness_per_kilogram = map.stiffness_per_kilogram;
+    material.relaxation_time = map.relaxation_time;
+    if (map.clamped && xml.once("solimp")) {
+      xml.diagnostics()->warning(
+          xml.where(element, "solimp"),
+          fmt::format("solimp d0 = {} is outside [0.0001, 0.9999] and is set to the nearer end",
+                      geom.solimp[0]),
+          "write a d0 between them");
+    }
+  }
+  std::vector<Material>& all = reader.scene.materials;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (reader.contacts[i] == contact && all[i].friction == material.friction &&
+        all[i].stiffness_per_kilogram == material.stiffness_per_kilogram &&
+        all[i].relaxation_time == material.relaxation_time) {
+      return all[i].name;
+    }
+  }
+  material.where = xml.where(element);
+  std::string stem = fmt::format("friction_{:g}", material.friction);
+  material.name = stem;
+  for (int n = 2;
+       std::any_of(all.begin(), all.end(), [&](const Material& m) { return m.name == material.name; }); ++n) {
+    material.name = fmt::format("{}_{}", stem, n);
+  }
+  all.push_back(material);
+  reader.contacts.push_back(contact);
+  return all.back().name;
+}
+
+// MuJoCo takes the larger friction of two geoms (that of the higher priority, when they differ), and friction
+// at all when either has condim 3 or more. Ours is a mean; overrides say where the two rules differ.
+void combine_materials(Reader& reader) {
+  Scene& scene = reader.scene;
+  const std::size_t n = scene.materials.size();
+  constexpr std::size_t kMost = 200;  // 20,000 pairs
+  if (n > kMost) {
+    reader.xml.diagnostics()->warning(
+        {scene.file, 0},
+        fmt::format("{} different contact settings: frictions of unlike ones combine by "
+                    "the harmonic mean, not by MuJoCo's maximum",
+                    n),
+        "use fewer, through default classes");
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const Reader::Contact &a = reader.contacts[i], &b = reader.contacts[j];
+      double friction = 0;
+      if (a.priority != b.priority) {
+        friction = a.priority > b.priority ? scene.materials[i].friction : scene.materials[j].friction;
+      } else if (std::max(a.condim, b.condim) > 1) {
+        friction = std::max(a.friction, b.friction);
+      }
+      const double fa = scene.materials[i].friction, fb = scene.materials[j].friction;
+      const double ours = fa + fb > 0 ? 2 * fa * fb / (fa + fb) : 0;
+      if (friction == ours) continue;
+      PairOverride pair;
+      pair.kind = PairOverride::Kind::materials;
+      pair.a = scene.materials[i].name;
+      pair.b = scene.materials[j].name;
+      pair.where = scene.materials[j].where;
+      pair.friction = friction;
+      scene.pairs.push_back(pair);
+    }
+  }
+}
+
+namespace {
+
+// A <pair> collides whatever contype and conaffinity say: give it a bit of its own when they forbid it.
+void let_collide(Reader& reader, const XmlElement* element, ShapeInstance* a, ShapeInstance* b) {
+  const bool already = a->collides && b->collides &&
+                       ((a->group_bits & b->mask_bits) != 0 || (b->group_bits & a->mask_bits) != 0);
+  if (already || reader.compiler.contacts_disabled) return;
+  unsigned taken = 0;
+  for (const ShapeInstance& shape : reader.scene.shapes) taken |= shape.group_bits | shape.mask_bits;
+  for (unsigned bit = 1u << 31; bit; bit >>= 1) {
+    if (taken & bit) continue;
+    a->group_bits |= bit;
+    b->mask_bits |= bit;
+    a->collides = b->collides = true;
+    return;
+  }
+  reader.xml.not_simulated(element,
+                           "needs a collision bit of its own and all 32 are taken; it does not collide");
+}
+
+void read_pair(Reader& reader, const XmlElement* element) {
+  XmlFiles& xml = reader.xml;
+  PairSpec spec = find_class(reader, element, "").pair;
+  overlay_pair(reader, element, &spec);
+  xml.accept_attributes(element, {"name"});
+  const std::string geom1 = xml.required_text(element, "geom1"), geom2 = xml.required_text(element, "geom2");
+  for (const std::string& suffix :
+       suffixes_of(reader, element, {{Kind::geom, "geom1"}, {Kind::geom, "geom2"}})) {
+    PairOverride pair;
+    pair.kind = PairOverride::Kind::shapes;
+    pair.where = xml.where(element);
+    pair.a = resolved(reader, Kind::geom, geom1, suffix);
+    pair.b = resolved(reader, Kind::geom, geom2, suffix);
+    if (!reader.check_reference(Kind::geom, element, "geom1", pair.a) ||
+        !reader.check_reference(Kind::geom, element, "geom2", pair.b)) {
+      return;
+    }
+    if (!reader.shape_index.count(pair.a) || !reader.shape_index.count(pair.b))
+      continue;  // left out, said there
+    pair.friction = spec.friction;
+    if (spec.has_condim && spec.condim == 1) pair.friction = 0;
+    pair.margin = spec.margin;
+    if (spec.has_sol) {
+      pair.relaxation_time = map_solver_parameters(spec.solref, spec.solimp).relaxation_time;
+      if (xml.once("pair stiffness")) {
+        xml.diagnostics()->not_understood(
+            xml.where(element),
+            "solref of a <pair> sets the relaxation time only; the stiffness is that of the geoms",
+            "write solref on the geoms");
+      }
+    }
+    let_collide(reader, element, &reader.scene.shapes[reader.shape_index.at(pair.a)],
+                &reader.scene.shapes[reader.shape_index.at(pair.b)]);
+    reader.scene.pairs.push_back(pair);
+  }
+}
+
+}  // namespace
+
+void read_contact(Reader& reader, const XmlElement* element) {
+  XmlFiles& xml = reader.xml;
+  xml.accept(element);
+  for (const XmlElement* child : xml.children(element)) {
+    const std::string tag = XmlFiles::tag(child);
+    if (tag == "pair") {
+      xml.accept(child);
+      read_pair(reader, child);
+    } else if (tag == "exclude") {
+      xml.accept(child);
+      xml.accept_attributes(child, {"name"});
+      const std::string body1 = xml.required_text(child, "body1"), body2 = xml.required_text(child, "body2");
+      for (const std::string& suffix :
+           suffixes_of(reader, child, {{Kind::body, "body1"}, {Kind::body, "body2"}})) {
+        CollisionExclude exclude;
+        exclude.where = xml.where(child);
+        exclude.body_a = resolved(reader, Kind::body, body1, suffix);
+        exclude.body_b = resolved(reader, Kind::body, body2, suffix);
+        if (reader.check_reference(Kind::body, child, "body1", exclude.body_a) &&
+            reader.check_reference(Kind::body, child, "body2", exclude.body_b)) {
+          reader.scene.excludes.push_back(exclude);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace capstan::mjcf

@@ -1,0 +1,138 @@
+// The MJCF reader's own state and its parts, one file for each concern. Internal: users call read_mjcf().
+//
+//   mjcf.cc           the order of the sections, names, keyframes
+//   mjcf_compiler.cc  <compiler>, <option>, orientations
+//   mjcf_defaults.cc  default classes; what each element writes over its class
+//   mjcf_asset.cc     meshes, height fields, materials' colours
+//   mjcf_body.cc      <worldbody>: bodies, frames, replicates, joints
+//   mjcf_geom.cc      shapes and sites
+//   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
+//   mjcf_coupling.cc  equality constraints and fixed tendons
+//   mjcf_actuator.cc  actuators
+//   mjcf_mass.cc      boundmass, boundinertia, settotalmass
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capstan/io/mjcf_spec.h"
+
+namespace capstan::mjcf {
+
+enum class Kind { body, joint, geom, site, mesh, hfield, material, tendon, actuator, equality, key };
+
+struct Reader {
+  Reader(Diagnostics* diagnostics, const ReadLimits& limits) : xml(diagnostics, limits) {}
+
+  XmlFiles xml;
+  Scene scene;
+  Compiler compiler;
+  std::map<std::string, DefaultClass> classes;                        // "main" always exists
+  std::map<std::string, std::shared_ptr<const TriangleMesh>> meshes;  // null: could not be read
+  std::map<std::string, HeightField> hfields;
+  std::map<std::string, MaterialSpec> colours;             // <asset><material>
+  std::map<std::string, Transform> world_pose;             // of each body at the reference
+  std::map<std::string, std::pair<int, int>> joint_index;  // body, joint in it
+  std::map<std::string, int> shape_index, site_index, tendon_index;
+  const Joint& joint(const std::string& name) const {
+    const auto& [body, joint] = joint_index.at(name);
+    return scene.bodies[body].joints[joint];
+  }
+  // What a geom says about contact, beside its material; parallel to scene.materials.
+  struct Contact {
+    double friction = 1;
+    int condim = 3, priority = 0;
+    bool operator==(const Contact&) const = default;
+  };
+  std::vector<Contact> contacts;
+
+  // Names. Unnamed things get a unique one. `replicas` lists, for the name as written inside a <replicate>,
+  // the suffixes of its copies.
+  std::map<std::pair<Kind, std::string>, Source> names;
+  std::map<std::pair<Kind, std::string>, std::vector<std::string>> replicas;
+  std::set<std::string> written_names;  // every name attribute in the files
+  std::map<std::pair<Kind, std::string>, int> next_generated;
+  std::string claim_name(Kind kind, const XmlElement* element, const std::string& suffix,
+                         const std::string& generated_stem);
+  bool exists(Kind kind, const std::string& name) const { return names.count({kind, name}) > 0; }
+  // Error at the attribute when the named thing does not exist.
+  bool check_reference(Kind kind, const XmlElement* element, const char* attribute, const std::string& name);
+
+  // Slots of MuJoCo's control vector in order: scene name, or "" when the actuator is not simulated.
+  std::vector<std::string> control_slots;
+  std::set<std::string> dropped_tendons;  // present in the file, not simulated
+};
+
+// Where in the tree an element is read.
+struct Scope {
+  std::string body = kWorld;
+  int body_index = -1;     // in Scene::bodies; -1: the world
+  std::string childclass;  // of the nearest ancestor; empty: main
+  Transform frame;         // of enclosing frames and replicates, in the body
+  std::string suffix;      // of enclosing replicates
+  int depth = 0;
+};
+
+// mjcf_compiler.cc
+void read_compiler(Reader& reader, const XmlElement* element);
+void read_option(Reader& reader, const XmlElement* element);
+// Reads pos and whichever orientation is written; true if any of them is.
+bool read_pose(Reader& reader, const XmlElement* element, PoseSpec* pose);
+Vec4 quat_of_z_axis(const Vec3& direction);  // the shortest turn of z; about x when opposite
+Vec4 quat_of_euler(const std::string& sequence, const Vec3& radians);
+Transform to_transform(const PoseSpec& pose);
+Pose to_pose(const Transform& X);
+
+// mjcf_defaults.cc
+void read_defaults(Reader& reader, const XmlElement* element);
+const DefaultClass& find_class(Reader& reader, const XmlElement* element, const std::string& childclass);
+void overlay_joint(Reader& reader, const XmlElement* element, JointSpec* spec);
+void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec);
+void overlay_site(Reader& reader, const XmlElement* element, SiteSpec* spec);
+void overlay_mesh(Reader& reader, const XmlElement* element, MeshSpec* spec);
+void overlay_material(Reader& reader, const XmlElement* element, MaterialSpec* spec);
+void overlay_pair(Reader& reader, const XmlElement* element, PairSpec* spec);
+void overlay_equality(Reader& reader, const XmlElement* element, EqualitySpec* spec);
+void overlay_tendon(Reader& reader, const XmlElement* element, TendonSpec* spec);
+// mjcf_actuator.cc
+void overlay_actuator(Reader& reader, const XmlElement* element, ActuatorSpec* spec);
+
+// Is a range in force? Errors: a range that is not ordered but asked for, or given with autolimits off.
+bool is_limited(Reader& reader, const XmlElement* element, Limited limited,
+                const std::array<double, 2>& range, const char* attribute);
+
+void read_assets(Reader& reader, const XmlElement* element);
+// mjcf_body.cc and mjcf_geom.cc
+void read_body_contents(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_geom(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
+
+// mjcf_contact.cc
+struct SolverMapping {
+  double stiffness_per_kilogram = 0;  // [1/s^2]
+  double relaxation_time = 0;         // [s]
+  bool clamped = false;               // d0 was at or beyond MuJoCo's bounds
+};
+SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp);
+std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom);
+void combine_materials(Reader& reader);
+void read_contact(Reader& reader, const XmlElement* element);
+
+void read_equality(Reader& reader, const XmlElement* element);
+void read_tendon(Reader& reader, const XmlElement* element);
+void read_actuators(Reader& reader, const XmlElement* element);
+void read_keyframes(Reader& reader, const XmlElement* element);
+void bound_masses(Reader& reader);
+
+// An element outside the body tree that names something inside a <replicate> is repeated with it, as MuJoCo
+// does: the suffixes to use, {""} in the ordinary case.
+std::vector<std::string> suffixes_of(Reader& reader, const XmlElement* element,
+                                     std::initializer_list<std::pair<Kind, const char*>> references);
+// The name to use in the copy with `suffix`: with it if that exists, else as written.
+std::string resolved(const Reader& reader, Kind kind, const std::string& name, const std::string& suffix);
+
+}  // namespace capstan::mjcf

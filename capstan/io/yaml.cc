@@ -1,0 +1,92 @@
+// The top of a YAML scene file.
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "capstan/io/file.h"
+#include "capstan/io/yaml_parts.h"
+#include "capstan/scene/compose.h"
+
+namespace capstan {
+namespace {
+
+void read_options(YamlFields* root, Options* options) {
+  const YamlNode* node = root->find("options");
+  if (!node) return;
+  YamlFields fields(root->source(), *node, "options");
+  fields.vec3("gravity", &options->gravity);
+  fields.number("dt", &options->dt, kPositive);
+  int integrator = 0;
+  if (fields.choice("integrator",
+                    {"explicit_euler", "symplectic_euler", "semi_implicit", "implicit_euler", "midpoint"},
+                    &integrator)) {
+    options->integrator = static_cast<Integrator>(integrator);
+  }
+  fields.number("duration", &options->duration, kPositive);
+  fields.flag("collide_parent_child", &options->collide_parent_child);
+  fields.flag("balance_inertia", &options->balance_inertia);
+  fields.done();
+}
+
+bool check_version(YamlFields* root) {
+  const YamlNode* node = root->find("capstan");
+  if (!node) {
+    if (!root->has("capstan")) {
+      root->error(root->node(), "the file does not say that it is a Capstan scene",
+                  "begin it with 'capstan: 1'");
+    }
+    return false;
+  }
+  if (node->kind == YamlNode::Kind::scalar && node->text == "1") return true;
+  root->error(*node, fmt::format("the version of the scene format is {}", describe(*node)),
+              "this Capstan reads 'capstan: 1'");
+  return false;
+}
+
+}  // namespace
+
+Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics* diagnostics) {
+  Scene scene;
+  scene.file = path;
+  scene.name = std::filesystem::path(path).stem().string();
+  std::string text;
+  if (!read_file(path, session->limits.max_file_bytes, "scene", {path, 0}, &text, diagnostics)) return scene;
+  const std::shared_ptr<const YamlNode> tree = parse_yaml(text, path, session->limits, diagnostics);
+  if (!tree) return scene;
+
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+  session->open_files.push_back(error ? path : canonical.string());
+  YamlReader reader{{path, diagnostics}, *session, scene, {}};
+  YamlFields root(reader.source, *tree, "the scene");
+  if (tree->kind == YamlNode::Kind::map && check_version(&root)) {
+    root.text("name", &scene.name);
+    read_models(&reader, &root);
+    read_options(&root, &scene.options);  // after the models: what this file says wins
+    read_materials(&reader, &root);
+    int number = 0;
+    root.each("bodies", [&](const YamlNode& node) {
+      read_body(&reader, node, nullptr, fmt::format("body {} of the scene", ++number));
+    });
+    root.each("shapes", [&](const YamlNode& node) { read_shape(&reader, node, nullptr); });
+    root.each("sites", [&](const YamlNode& node) { read_site(&reader, node, nullptr); });
+    read_couplings(&reader, &root);
+    read_keyframes(&reader, &root);
+    root.done();
+    if (num_elements(scene) > session->limits.max_elements) {
+      diagnostics->error({path, 0},
+                         fmt::format("the scene has {} elements, the limit is {}", num_elements(scene),
+                                     session->limits.max_elements),
+                         "make it smaller, or raise the limit (ReadLimits::max_elements)");
+    }
+  }
+  session->open_files.pop_back();
+  return scene;
+}
+
+Scene read_yaml(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {
+  YamlSession session{limits, {}, {}, {}};
+  return read_yaml_file(path, &session, diagnostics);
+}
+
+}  // namespace capstan

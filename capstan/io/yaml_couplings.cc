@@ -1,0 +1,307 @@
+// Tendons, actuators, constraints, collision excludes, keyframes and the start of YAML scenes.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numbers>
+#include <set>
+
+#include "capstan/base/closest_name.h"
+#include "capstan/io/yaml_parts.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kDegree = std::numbers::pi / 180;
+
+void read_tendon(YamlReader* reader, const YamlNode& node) {
+  YamlFields fields(reader->source, node, "a tendon");
+  if (node.kind != YamlNode::Kind::map) return;
+  Tendon tendon;
+  tendon.where = fields.where();
+  if (!fields.text("name", &tendon.name)) fields.error(node, "a tendon has no name", "write 'name: ...'");
+  fields.rename(fmt::format("tendon '{}'", tendon.name));
+  const YamlNode* joints = fields.find("joints");
+  if (!joints || joints->kind != YamlNode::Kind::map || joints->items.empty()) {
+    fields.error(joints ? *joints : node, fmt::format("{} names no joints", fields.what()),
+                 "write 'joints: {name: coefficient, ...}'");
+  } else {
+    for (size_t i = 0; i < joints->keys.size(); ++i) {
+      Tendon::Term term{joints->keys[i], 1};
+      read_number(reader->source, *joints->items[i],
+                  fmt::format("coefficient of joint '{}' in {}", term.joint, fields.what()), kAny,
+                  &term.coefficient);
+      tendon.terms.push_back(std::move(term));
+    }
+  }
+  fields.number("stiffness", &tendon.stiffness, kNotNegative);
+  fields.number("damping", &tendon.damping, kNotNegative);
+  fields.number("dry_friction", &tendon.dry_friction, kNotNegative);
+  fields.number("rotor_inertia", &tendon.rotor_inertia, kNotNegative);
+  if (const YamlNode* rest = fields.find("spring_rest")) {
+    if (rest->kind == YamlNode::Kind::scalar) {
+      if (fields.number("spring_rest", &tendon.spring_rest.lower))
+        tendon.spring_rest.upper = tendon.spring_rest.lower;
+    } else {
+      fields.range("spring_rest", &tendon.spring_rest);
+    }
+  }
+  Range limits;
+  if (fields.range("limits", &limits)) tendon.limits = limits;
+  fields.done();
+  reader->scene.tendons.push_back(std::move(tendon));
+}
+
+void read_gear(YamlFields* fields, Vec6* gear) {
+  const YamlNode* node = fields->find("gear");
+  if (!node) return;
+  if (node->kind == YamlNode::Kind::scalar) {
+    double ratio = 1;
+    if (fields->number("gear", &ratio)) *gear << ratio, 0, 0, 0, 0, 0;
+    return;
+  }
+  std::vector<double> values;
+  if (!read_numbers(fields->source(), *node, fields->of("gear"), 1, 6, kAny, &values)) return;
+  gear->setZero();
+  for (size_t i = 0; i < values.size(); ++i) (*gear)[i] = values[i];
+}
+
+void read_actuator(YamlReader* reader, const YamlNode& node) {
+  YamlFields fields(reader->source, node, "an actuator");
+  if (node.kind != YamlNode::Kind::map) return;
+  Actuator actuator;
+  actuator.where = fields.where();
+  fields.text("joint", &actuator.joint);
+  fields.text("tendon", &actuator.tendon);
+  if (fields.at_most_one({"joint", "tendon"}) == 0) {
+    fields.error(node, "an actuator acts on nothing", "write 'joint: ...' or 'tendon: ...'");
+  }
+  actuator.name = actuator.joint.empty() ? actuator.tendon : actuator.joint;
+  fields.text("name", &actuator.name);
+  fields.rename(fmt::format("actuator '{}'", actuator.name));
+  int type = 0;
+  if (!fields.choice("type", {"torque", "pd", "velocity", "general"}, &type) && !fields.has("type")) {
+    fields.error(node, fmt::format("{} has no type", fields.what()),
+                 "write 'type: torque', pd, velocity or general");
+  }
+  double stiffness = 0, damping = 0;
+  auto needs = [&](const char* key) {
+    if (!fields.has(key)) {
+      fields.error(node, fmt::format("{} has no {}", fields.what(), key),
+                   fmt::format("write '{}: ...'", key));
+    }
+  };
+  if (type == 0) {
+    fields.number("control", &actuator.control);
+  } else if (type == 1) {
+    needs("stiffness");
+    fields.number("stiffness", &stiffness, kPositive);
+    fields.number("damping", &damping, kNotNegative);
+    fields.angle("target", &actuator.control);
+    actuator.gain = stiffness;
+    actuator.bias = {0, -stiffness, -damping};
+  } else if (type == 2) {
+    needs("damping");
+    fields.number("damping", &damping, kPositive);
+    fields.angle("target", &actuator.control);
+    actuator.gain = damping;
+    actuator.bias = {0, 0, -damping};
+  } else {
+    fields.number("gain", &actuator.gain);
+    fields.vec3("bias", &actuator.bias);
+    fields.number("control", &actuator.control);
+  }
+  read_gear(&fields, &actuator.gear);
+  fields.range("control_range", &actuator.control_range);
+  fields.at_most_one({"effort_limit", "force_range"});
+  double effort = 0;
+  if (fields.number("effort_limit", &effort, kNotNegativeOrInfinite))
+    actuator.force_range = {-effort, effort};
+  fields.range("force_range", &actuator.force_range);
+  fields.done();
+  reader->scene.actuators.push_back(std::move(actuator));
+}
+
+// pose_a: {...}, or point_a: [x, y, z] for its position alone.
+void read_frame(YamlFields* fields, const std::string& end, std::optional<Pose>* pose) {
+  if (fields->at_most_one({"pose_" + end, "point_" + end}) == 0) return;
+  Pose value;
+  if (const YamlNode* node = fields->find("pose_" + end)) {
+    read_pose_map(fields->source(), *node, fields->of("pose_" + end), &value);
+  }
+  fields->vec3("point_" + end, &value.position);
+  *pose = value;
+}
+
+void read_coupler(YamlFields* fields, Constraint* constraint) {
+  if (!fields->text("joint_a", &constraint->joint_a)) {
+    fields->error(fields->node(), fmt::format("{} has no joint_a", fields->what()),
+                  "write 'joint_a: ...', the joint that follows");
+  }
+  fields->text("joint_b", &constraint->joint_b);
+  if (const YamlNode* node = fields->find("polynomial")) {
+    std::vector<double> c;
+    if (read_numbers(fields->source(), *node, fields->of("polynomial"), 1, 5, kAny, &c)) {
+      constraint->polynomial = {0, 0, 0, 0, 0};
+      std::copy(c.begin(), c.end(), constraint->polynomial.begin());
+    }
+    for (const char* key : {"multiplier", "offset"}) {
+      if (fields->has(key)) fields->at_most_one({"polynomial", key});
+    }
+    return;
+  }
+  fields->number("multiplier", &constraint->polynomial[1]);
+  fields->number("offset", &constraint->polynomial[0]);
+}
+
+void read_constraint(YamlReader* reader, const YamlNode& node) {
+  YamlFields fields(reader->source, node, "a constraint");
+  if (node.kind != YamlNode::Kind::map) return;
+  Constraint constraint;
+  constraint.where = fields.where();
+  fields.text("name", &constraint.name);
+  if (constraint.name.empty())
+    constraint.name = fmt::format("constraint{}", reader->scene.constraints.size() + 1);
+  fields.rename(fmt::format("constraint '{}'", constraint.name));
+  int type = 0;
+  if (!fields.choice("type", {"ball", "weld", "distance", "coupler", "mimic"}, &type)) {
+    if (!fields.has("type")) {
+      fields.error(node, fmt::format("{} has no type", fields.what()),
+                   "write 'type: ball', weld, distance or coupler");
+    }
+    return;
+  }
+  constraint.type = static_cast<ConstraintType>(std::min(type, 3));
+  if (constraint.type == ConstraintType::coupler) {
+    read_coupler(&fields, &constraint);
+  } else {
+    if (!fields.text("body_a", &constraint.body_a)) {
+      fields.error(node, fmt::format("{} has no body_a", fields.what()), "write 'body_a: ...'");
+    }
+    fields.text("body_b", &constraint.body_b);
+    read_frame(&fields, "a", &constraint.pose_a);
+    read_frame(&fields, "b", &constraint.pose_b);
+  }
+  if (constraint.type == ConstraintType::distance &&
+      !fields.number("distance", &constraint.distance, kPositive) && !fields.has("distance")) {
+    fields.error(node, fmt::format("{} has no distance", fields.what()), "write 'distance: ...' [m]");
+  }
+  fields.number("stiffness", &constraint.stiffness, kPositiveOrInfinite);
+  fields.number("relaxation_time", &constraint.relaxation_time, kNotNegative);
+  fields.flag("active", &constraint.active);
+  fields.done();
+  reader->scene.constraints.push_back(std::move(constraint));
+}
+
+void read_exclude(YamlReader* reader, const YamlNode& node) {
+  CollisionExclude exclude;
+  exclude.where = reader->source.at(node);
+  if (node.kind != YamlNode::Kind::list || node.items.size() != 2) {
+    reader->source.diagnostics->error(exclude.where,
+                                      fmt::format("an exclude is {}, not two bodies", describe(node)),
+                                      "write '- [body, other_body]'");
+    return;
+  }
+  const bool ok = read_text(reader->source, *node.items[0], "first body of an exclude", &exclude.body_a) &
+                  read_text(reader->source, *node.items[1], "second body of an exclude", &exclude.body_b);
+  if (ok) reader->scene.excludes.push_back(std::move(exclude));
+}
+
+// --- States ----------------------------------------------------------------------------------------------
+
+// Calls entry(name, value) for each line of `key: {name: value, ...}`.
+void each_named(YamlFields* fields, const std::string& key,
+                const std::function<void(const std::string&, const YamlNode&)>& entry) {
+  const YamlNode* map = fields->find(key);
+  if (!map) return;
+  if (map->kind != YamlNode::Kind::map) {
+    fields->error(*map, fmt::format("{} is {}, not a map of names", fields->of(key), describe(*map)),
+                  "write {name: value, ...}");
+    return;
+  }
+  for (size_t i = 0; i < map->keys.size(); ++i) entry(map->keys[i], *map->items[i]);
+}
+
+void unknown_name(YamlFields* fields, const YamlNode& node, const std::string& key, const std::string& kind,
+                  const std::string& name, const std::vector<std::string>& names) {
+  fields->error(
+      node, fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, name),
+      did_you_mean(name, names, fmt::format("write the name of one of the {} {}s", names.size(), kind)));
+}
+
+}  // namespace
+
+void read_state(YamlFields* fields, const Scene& scene, Keyframe* key) {
+  fields->number("time", &key->time);
+  if (!fields->has("q") && !fields->has("q_deg") && !fields->has("v") && !fields->has("control")) return;
+  std::map<std::string, JointType> types;
+  std::vector<std::string> joint_names, actuator_names;
+  for (const Body& body : scene.bodies) {
+    for (const Joint& joint : body.joints) {
+      types[joint.name] = joint.type;
+      joint_names.push_back(joint.name);
+    }
+  }
+  for (const Actuator& actuator : scene.actuators) actuator_names.push_back(actuator.name);
+  const std::set<std::string> actuators(actuator_names.begin(), actuator_names.end());
+
+  for (const std::string part : {"q", "q_deg", "v"}) {
+    each_named(fields, part, [&](const std::string& name, const YamlNode& node) {
+      const auto type = types.find(name);
+      if (type == types.end()) return unknown_name(fields, node, part, "joint", name, joint_names);
+      const int count = part == "v" ? num_velocities(type->second) : num_positions(type->second);
+      const std::string what = fmt::format("{} of {} joint '{}'", part, joint_type_name(type->second), name);
+      std::vector<double> values(1);
+      if (count == 1 && node.kind == YamlNode::Kind::scalar) {
+        if (!read_number(fields->source(), node, what, kAny, values.data())) return;
+      } else if (!read_numbers(fields->source(), node, what, count, count, kAny, &values)) {
+        return;
+      }
+      if (part == "q_deg") {
+        if (type->second != JointType::revolute && type->second != JointType::screw &&
+            type->second != JointType::universal) {
+          return fields->error(node, fmt::format("{} is not an angle", what), "write it under q");
+        }
+        for (double& angle : values) angle *= kDegree;
+      }
+      (part == "v" ? key->v : key->q)[name] = std::move(values);
+    });
+  }
+  each_named(fields, "control", [&](const std::string& name, const YamlNode& node) {
+    if (!actuators.count(name)) {
+      return unknown_name(fields, node, "control", "actuator", name, actuator_names);
+    }
+    double value = 0;
+    if (read_number(fields->source(), node, fmt::format("control of actuator '{}'", name), kAny, &value)) {
+      key->control[name] = value;
+    }
+  });
+}
+
+void read_couplings(YamlReader* reader, YamlFields* root) {
+  root->each("tendons", [&](const YamlNode& node) { read_tendon(reader, node); });
+  root->each("actuators", [&](const YamlNode& node) { read_actuator(reader, node); });
+  root->each("constraints", [&](const YamlNode& node) { read_constraint(reader, node); });
+  root->each("excludes", [&](const YamlNode& node) { read_exclude(reader, node); });
+}
+
+void read_keyframes(YamlReader* reader, YamlFields* root) {
+  root->each("keyframes", [&](const YamlNode& node) {
+    YamlFields fields(reader->source, node, "a keyframe");
+    if (node.kind != YamlNode::Kind::map) return;
+    Keyframe key;
+    key.where = fields.where();
+    if (!fields.text("name", &key.name)) fields.error(node, "a keyframe has no name", "write 'name: ...'");
+    fields.rename(fmt::format("keyframe '{}'", key.name));
+    read_state(&fields, reader->scene, &key);
+    fields.done();
+    reader->scene.keyframes.push_back(std::move(key));
+  });
+  if (const YamlNode* node = root->find("initial")) {
+    YamlFields fields(reader->source, *node, "initial");
+    reader->scene.initial.where = fields.where();
+    read_state(&fields, reader->scene, &reader->scene.initial);
+    fields.done();
+  }
+}
+
+}  // namespace capstan

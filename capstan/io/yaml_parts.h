@@ -1,0 +1,59 @@
+// The parts of the YAML scene reader; docs/scene.md describes the format. Each part reads one kind of thing
+// from its map and adds it to the scene.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "capstan/io/yaml_fields.h"
+#include "capstan/scene/scene.h"
+
+namespace capstan {
+
+// What one reading of a file and of the files it includes shares.
+struct YamlSession {
+  const ReadLimits& limits;
+  std::vector<std::string> open_files;  // canonical paths, outermost first
+  // Models read so far, by canonical path; null: it had errors.
+  std::map<std::string, std::shared_ptr<const Scene>> models;
+  std::map<std::tuple<std::string, double, double, double>, std::shared_ptr<const TriangleMesh>> meshes;
+};
+
+struct YamlReader {
+  YamlSource source;
+  YamlSession& session;
+  Scene& scene;
+  std::map<std::string, int> unnamed_shapes;  // how many have been given each name
+
+  std::string beside(const std::string& path) const;  // relative paths are relative to the scene file
+};
+
+// `pose: {...}`, or its keys written directly in the map.
+void read_pose(YamlFields* fields, Pose* pose);
+// Only a map of a pose.
+void read_pose_map(const YamlSource& source, const YamlNode& node, const std::string& what, Pose* pose);
+// quat, rpy, rpy_deg, axis with angle or angle_deg, z_axis: at most one. False when there is none.
+bool read_rotation(YamlFields* fields, Vec4* quat_wxyz);
+
+void read_materials(YamlReader* reader, YamlFields* root);  // materials and pairs
+// Adds to scene.shapes. `body` is the body it is written in, null at the top of the file. The index of the
+// shape in scene.shapes, or -1.
+int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body);
+void read_site(YamlReader* reader, const YamlNode& node, const std::string* body);
+void read_body(YamlReader* reader, const YamlNode& node, const std::string* parent, const std::string& place);
+// A joint's map (or only its type as a word); starting values go to `initial`.
+Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& default_name,
+                 Keyframe* initial);
+void read_models(YamlReader* reader, YamlFields* root);
+void read_couplings(YamlReader* reader, YamlFields* root);  // tendons, actuators, constraints, excludes
+// q, q_deg, v, control, time; names are those of `scene`. Entries replace those that `key` has.
+void read_state(YamlFields* fields, const Scene& scene, Keyframe* key);
+void read_keyframes(YamlReader* reader, YamlFields* root);  // keyframes and initial
+
+// An included YAML file, with the files that are open around it known.
+Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics* diagnostics);
+
+}  // namespace capstan
