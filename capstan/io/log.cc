@@ -112,7 +112,7 @@ class CsvLog : public Log {
     text_.clear();
     for (long r = 0; r < num_rows; ++r) {
       for (std::size_t c = 0; c < num_columns_; ++c) {
-        fmt::format_to(std::back_inserter(text_), c + 1 < num_columns_ ? "{}," : "{}\n", *rows++);
+        fmt::format_to(std::back_inserter(text_), "{}{}", *rows++, c + 1 < num_columns_ ? ',' : '\n');
       }
     }
     write_text();

@@ -42,7 +42,7 @@ std::string last_error(const std::string& fallback) {
 // Any of HDF5's handles.
 class Handle {
  public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle(const Handle&) = delete;
   Handle& operator=(Handle&& other) noexcept {
