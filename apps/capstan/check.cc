@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "apps/capstan/commands.h"
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
@@ -13,9 +15,12 @@ int check(const CheckOptions& options) {
   Diagnostics diagnostics;
   diagnostics.strict = options.strict;
   const Scene scene = read_scene(path, &diagnostics);
-  Model model;
-  // A scene that was read in part is compiled all the same: it may have more problems to tell.
-  model = compile(scene, &diagnostics);
+  // A scene that was read in part is compiled all the same, to tell its other problems too; not when a whole
+  // file is missing, since everything in it would be told as missing once more.
+  const bool whole = std::none_of(diagnostics.list.begin(), diagnostics.list.end(), [&](const Diagnostic& d) {
+    return d.severity == Severity::error && (d.where.line == 0 || d.where.file != path);
+  });
+  const Model model = whole ? compile(scene, &diagnostics) : Model{};
   if (diagnostics.ok()) {
     examine(scene, model, choose_step_options(step_options(model), options.dt, options.integrator),
             &diagnostics);

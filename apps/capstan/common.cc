@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/capstan/commands.h"
+#include "capstan/base/closest_name.h"
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
 #include "capstan/step/examine.h"

@@ -7,6 +7,8 @@
 
 namespace capstan::cli {
 
+constexpr std::size_t kMaxDescription = 96;
+
 int list(const ListOptions& options) {
   const std::vector<ShippedScene> scenes = shipped_scenes();
   if (scenes.empty()) {
@@ -16,7 +18,11 @@ int list(const ListOptions& options) {
   std::size_t width = 0;
   for (const ShippedScene& scene : scenes) width = std::max(width, scene.name.size());
   for (const ShippedScene& scene : scenes) {
-    fmt::print("{:<{}}  {}\n", scene.name, width, options.paths ? scene.path : scene.description);
+    std::string text = options.paths ? scene.path : scene.description;
+    if (!options.paths && text.size() > kMaxDescription) {
+      text = text.substr(0, text.rfind(' ', kMaxDescription)) + " ...";
+    }
+    fmt::print("{:<{}}  {}\n", scene.name, width, text);
   }
   return kOk;
 }

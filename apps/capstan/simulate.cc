@@ -62,6 +62,7 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     if (!hooks.log || logged_step == state->step) return;
     calc_log_row(model, *state, report, &row);
     hooks.log->append(row);
+    if (hooks.on_row) hooks.on_row(*state, row);
     logged_step = state->step;
   };
   const auto keep_frame = [&](long done) {

@@ -12,6 +12,7 @@ namespace capstan::cli {
 
 struct Hooks {
   Log* log = nullptr;
+  std::function<void(const State&, const VecX& row)> on_row;  // after each row of the log
   long log_every = 1;                             // steps; the first and the last state are always logged
   long checkpoint_every = 0;                      // steps; 0: never within the loop
   std::function<void(const State&)> checkpoint;   // called as said, not at the end

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "capstan/base/hash.h"
+#include "capstan/io/file.h"
 #include "capstan/io/output_file.h"
 
 namespace capstan {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'R', 'U', 'N'};
 constexpr std::uint32_t kVersion = 1;
+constexpr long kMaxBytes = 4L << 30;
 
 // In front of the bytes of save(); little-endian as they are. The checksum is of the fields before it; the
 // state has its own.
@@ -48,8 +50,10 @@ void write_checkpoint(const std::string& path, const Model& model, const Checkpo
 }
 
 Checkpoint read_checkpoint(const std::string& path, const Model& model) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
   const Source where{path, 0};
+  Diagnostics diagnostics;
+  std::string bytes;
+  if (!read_file(path, kMaxBytes, "checkpoint", where, &bytes, &diagnostics)) throw InputError(diagnostics);
   Header header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
     throw InputError(where, "this is not a checkpoint", "give a file that 'capstan run --checkpoint' wrote");

@@ -8,9 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-
-#include "capstan/base/diagnostics.h"
 
 namespace capstan {
 namespace fs = std::filesystem;
@@ -44,24 +41,6 @@ void write_file(const std::string& path, const void* data, std::size_t bytes) {
 
 void write_file(const std::string& path, const std::string& text) {
   write_file(path, text.data(), text.size());
-}
-
-std::vector<std::uint8_t> read_file(const std::string& path, long max_bytes) {
-  std::error_code error;
-  const Source where{path, 0};
-  if (!fs::exists(path, error)) throw InputError(where, "there is no such file", "check its path");
-  if (fs::is_directory(path, error)) throw InputError(where, "this is a folder", "give a file in it");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(where, fmt::format("cannot be opened ({})", std::strerror(errno)));
-  std::vector<std::uint8_t> bytes;
-  char block[1 << 16];
-  while (stream.read(block, sizeof block) || stream.gcount() > 0) {
-    bytes.insert(bytes.end(), block, block + stream.gcount());
-    if (static_cast<long>(bytes.size()) > max_bytes) {
-      throw InputError(where, fmt::format("the file is longer than {} bytes", max_bytes));
-    }
-  }
-  return bytes;
 }
 
 bool same_file(const std::string& a, const std::string& b) {

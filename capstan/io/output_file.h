@@ -2,10 +2,9 @@
 // permission, disk full).
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace capstan {
 
@@ -19,9 +18,6 @@ class OutputError : public std::runtime_error {
 // finds the old content or the new, never a part. Throws OutputError; `path` is then as it was.
 void write_file(const std::string& path, const void* data, std::size_t bytes);
 void write_file(const std::string& path, const std::string& text);
-
-// The whole content of a file. Throws InputError when it cannot be read or is longer than max_bytes.
-std::vector<std::uint8_t> read_file(const std::string& path, long max_bytes = 1L << 30);
 
 // Both paths lead to one existing file.
 bool same_file(const std::string& a, const std::string& b);

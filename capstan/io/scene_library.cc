@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "capstan/base/closest_name.h"
 #include "capstan/base/diagnostics.h"
 
 namespace capstan {
@@ -29,21 +30,6 @@ std::string read_opening(const fs::path& path) {
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
-}
-
-int edit_distance(const std::string& a, const std::string& b) {
-  std::vector<int> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -122,23 +108,16 @@ std::string opening_sentence(const std::string& text) {
     const std::string words = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
     sentence += (sentence.empty() ? "" : " ") + words;
   }
-  const std::size_t end = sentence.find(". ");
-  if (end != std::string::npos) sentence.resize(end);
-  while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ':')) sentence.pop_back();
-  return sentence;
-}
-
-std::string closest_name(const std::string& name, const std::vector<std::string>& candidates) {
-  std::string best;
-  int best_distance = std::max(1, static_cast<int>(name.size()) / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const int distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
+  // A full stop ends a sentence unless it is in parentheses or after an initial ("L. Euler").
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < sentence.size(); ++i) {
+    depth += sentence[i] == '(' ? 1 : sentence[i] == ')' ? -1 : 0;
+    if (depth == 0 && sentence[i] == '.' && sentence[i + 1] == ' ' && i >= 2 && sentence[i - 2] != ' ') {
+      sentence.resize(i);
     }
   }
-  return best;
+  while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ':')) sentence.pop_back();
+  return sentence;
 }
 
 }  // namespace capstan

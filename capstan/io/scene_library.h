@@ -29,8 +29,4 @@ std::string find_scene(const std::string& path_or_name);
 // The first sentence of the comment that opens the text of a YAML or XML file, on one line; "" if none.
 std::string opening_sentence(const std::string& text);
 
-// The candidate that `name` was most likely meant to be, or "" when none is near (edit distance at most a
-// third of its length, at least 1).
-std::string closest_name(const std::string& name, const std::vector<std::string>& candidates);
-
 }  // namespace capstan

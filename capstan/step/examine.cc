@@ -290,8 +290,13 @@ std::string not_simulated(const Model& model) {
     frictions += tendon.dry_friction > 0;
   }
   for (const ModelConstraint& constraint : model.constraints) loops += constraint.active;
-  for (const ModelShape& shape : model.shapes) {
-    shapes += shape.collides && (shape.group_bits | shape.mask_bits) != 0;
+  const int num_shapes = static_cast<int>(model.shapes.size());
+  for (int a = 0; a < num_shapes; ++a) {
+    for (int b = 0; b < num_shapes; ++b) {
+      if (!may_collide(model, a, b)) continue;
+      ++shapes;
+      break;
+    }
   }
   std::string text;
   const auto add = [&](int count, const char* one, const char* many) {
@@ -300,7 +305,7 @@ std::string not_simulated(const Model& model) {
   add(limits, "joint limit", "joint limits");
   add(frictions, "dry friction", "dry frictions");
   add(loops, "loop constraint", "loop constraints");
-  if (shapes > 1) add(shapes, "colliding shape", "colliding shapes");
+  add(shapes, "colliding shape", "colliding shapes");
   return text;
 }
 
