@@ -25,9 +25,10 @@ struct Case {
   const char* title;
   double duration;  // [s]
   int num_frames;
-  std::string trail_site, trail_body;  // what leaves a trail: one of them, or neither
-  double azimuth, elevation;           // [rad] of the camera
-  bool weightless = false;             // gravity off: what would fall has no floor to land on yet
+  std::string trail_body;     // leaves a trail; "": none
+  Vec3 trail_point;           // [m] there
+  double azimuth, elevation;  // [rad] of the camera
+  bool weightless = false;    // gravity off: what would fall has no floor to land on yet
   Control control;
 };
 
@@ -50,12 +51,12 @@ void trot(const Model& model, State* state) {
 
 std::vector<Case> cases() {
   return {
-      {"double_pendulum", "double pendulum", 2.2, 9, "tip", "", 0.25, 0.12, false, {}},
-      {"gyroscope", "gyroscope", 1.2, 4, "tip", "", 0.5, 0.42, false, {}},
-      {"free_body", "T-handle in weightlessness", 2.1, 1, "", "", 0.6, 0.35, false, {}},
-      {"spring_chain", "chain of springs", 10, 1, "", "", 0.5, 0.3, false, {}},
-      {"arm_reach", "7-dof arm with a 16-dof hand", 2, 6, "", "palm", 0.9, 0.25, false, {}},
-      {"quadruped", "quadruped, trotting weightless", 4, 1, "", "", 0.75, 0.25, true, trot},
+      {"double_pendulum", "double pendulum", 2.2, 9, "lower", {0, 0, -1}, 0.25, 0.12, false, {}},
+      {"gyroscope", "gyroscope", 1.25, 4, "rotor", {0.12, 0, 0}, 0.5, 0.42, false, {}},
+      {"free_body", "T-handle in weightlessness", 2.6, 1, "handle", {0.05, 0, 0}, 0.6, 0.35, false, {}},
+      {"spring_chain", "chain of springs", 10, 1, "", {}, 0.5, 0.3, false, {}},
+      {"arm_reach", "7-dof arm with a 16-dof hand", 2, 6, "palm", {0, 0, 0}, 0.9, 0.25, false, {}},
+      {"quadruped", "quadruped, trotting weightless", 4, 1, "", {}, 0.75, 0.25, true, trot},
   };
 }
 
@@ -90,9 +91,7 @@ Result simulate_case(const Case& c, const std::filesystem::path& folder) {
   }
   PictureOptions picture{kWidth, kHeight, c.azimuth, c.elevation, 0.28, c.title, {}};
   Placement placement = make_placement(model);
-  const auto site = std::find_if(model.sites.begin(), model.sites.end(),
-                                 [&](const ModelSite& s) { return s.name == c.trail_site; });
-  const int trail_body = site != model.sites.end() ? site->body : model.find_body(c.trail_body);
+  const int trail_body = model.find_body(c.trail_body);
 
   const long num_steps = count_steps(0, c.duration, step.dt, 0, 0);
   ProgressLine progress(c.scene, c.duration, true);
@@ -108,8 +107,7 @@ Result simulate_case(const Case& c, const std::filesystem::path& folder) {
     }
     if (trail_body <= 0) return;
     calc_placement(model, s.q, &placement);
-    const Transform X_WB = body_pose(model, placement, trail_body);
-    picture.trail.push_back(site != model.sites.end() ? X_WB * site->X_BS.p : X_WB.p);
+    picture.trail.push_back(body_pose(model, placement, trail_body) * c.trail_point);
   };
   if (c.control) hooks.control = [&](State* s) { c.control(model, s); };
 

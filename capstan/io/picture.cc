@@ -10,6 +10,7 @@
 
 #include "capstan/dynamics/tree.h"
 #include "capstan/geometry/tessellate.h"
+#include "capstan/math/rotation.h"
 
 namespace capstan {
 namespace {
@@ -18,7 +19,9 @@ using Color = Eigen::Vector3f;
 using Outline = std::vector<Vec2>;
 
 const Color kPaper(0.965f, 0.97f, 0.98f);  // distant things and ghosts fade to it
-constexpr int kCoarse = 12, kFine = 28;    // facets around a small and a large shape
+constexpr int kCoarse = 24;                // facets around the shapes of ghosts
+constexpr int kFewest = 12, kMost = 52;    // facets around a small and a large solid shape
+constexpr int kSpringTurns = 7;
 
 // A camera that looks at `target`; lengths of the picture are in pixels, y down.
 struct Camera {
@@ -84,13 +87,40 @@ Outline convex_hull(Outline points) {
   return hull;
 }
 
-std::vector<Item> place_shapes(const Model& model, const State& state) {
+// Radius of what is round about a shape, which decides how many facets it needs [m].
+double round_radius(const Shape& shape) {
+  if (const auto* s = std::get_if<Sphere>(&shape)) return s->radius;
+  if (const auto* c = std::get_if<Capsule>(&shape)) return c->radius;
+  if (const auto* c = std::get_if<Cylinder>(&shape)) return c->radius;
+  if (const auto* e = std::get_if<Ellipsoid>(&shape)) return e->radii.maxCoeff();
+  return 0;
+}
+
+// URDF has shapes for the eye and shapes for collision in one place: of a body that has the former, shapes that
+// collide and were given no colour are not drawn.
+std::vector<bool> find_hidden(const Model& model) {
+  std::vector<bool> has_visual(model.bodies.size()), hidden;
+  for (const ModelShape& shape : model.shapes) {
+    if (!shape.collides) has_visual[shape.body] = true;
+  }
+  for (const ModelShape& shape : model.shapes) {
+    hidden.push_back(shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba);
+  }
+  return hidden;
+}
+
+// pixels_per_meter 0: coarse.
+std::vector<Item> place_shapes(const Model& model, const State& state, double pixels_per_meter) {
   Placement placement = make_placement(model);
   calc_placement(model, state.q, &placement);
+  const std::vector<bool> hidden = find_hidden(model);
   std::vector<Item> items;
-  for (const ModelShape& shape : model.shapes) {
-    if (std::holds_alternative<HalfSpace>(shape.shape) || shape.rgba[3] <= 0.05f) continue;
-    Item item{&shape, tessellate(shape.shape, kFine)};
+  for (std::size_t i = 0; i < model.shapes.size(); ++i) {
+    const ModelShape& shape = model.shapes[i];
+    if (hidden[i] || std::holds_alternative<HalfSpace>(shape.shape) || shape.rgba[3] <= 0.05f) continue;
+    const double pixels = pixels_per_meter * round_radius(shape.shape);
+    const int fine = std::clamp(4 * static_cast<int>(1.7 * std::sqrt(pixels)), kFewest, kMost);
+    Item item{&shape, tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
     const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
     for (Vec3& v : item.facets.vertices) v = X_WS * v;
     items.push_back(std::move(item));
@@ -216,8 +246,8 @@ void draw_ghost(const Camera& camera, const std::vector<Item>& items, double str
     Outline outline;
     for (const Vec3& v : item->facets.vertices) outline.push_back(camera.project(v));
     const Color base = base_color(*item->shape);
-    *svg += fmt::format("<path fill=\"{}\" stroke=\"{}\" d=\"", hex(0.6f * base + 0.4f * kPaper),
-                        hex(0.6f * base + 0.1f * kPaper));
+    *svg += fmt::format("<path fill=\"{}\" stroke=\"{}\" d=\"", hex(0.75f * base + 0.2f * kPaper),
+                        hex(0.45f * base));
     add_points(convex_hull(std::move(outline)), svg);
     *svg += "\"/>\n";
   }
@@ -265,6 +295,29 @@ void draw_solid(const Camera& camera, const std::vector<Item>& items, std::strin
     *svg += "\"/>\n";
   }
   *svg += "</g>\n";
+}
+
+// A coil for each prismatic joint with a spring, from the body it is joined to, to its own.
+void draw_springs(const Model& model, const State& state, const Camera& camera, std::string* svg) {
+  Placement placement = make_placement(model);
+  calc_placement(model, state.q, &placement);
+  for (const ModelJoint& joint : model.joints) {
+    if (joint.type != JointType::prismatic || !(model.dofs[joint.v].stiffness > 0)) continue;
+    const int parent = std::max(0, model.bodies[joint.body].parent);
+    const Vec3 a = body_pose(model, placement, parent).p, b = body_pose(model, placement, joint.body).p;
+    if (!((b - a).norm() > 0)) continue;
+    const Mat3 R = frame_from_z((b - a).normalized());
+    const double radius = 0.1 * (b - a).norm();
+    constexpr int kPoints = 20 * kSpringTurns;
+    *svg += "<path fill=\"none\" stroke=\"#6b7688\" stroke-width=\"1.6\" stroke-linejoin=\"round\" d=\"";
+    for (int i = 0; i <= kPoints; ++i) {
+      const double t = static_cast<double>(i) / kPoints, angle = 2 * 3.14159265358979 * kSpringTurns * t;
+      const Vec3 coil = radius * (std::cos(angle) * R.col(0) + std::sin(angle) * R.col(1));
+      const Vec2 p = camera.project(a + t * (b - a) + coil);
+      fmt::format_to(std::back_inserter(*svg), "{}{:.1f} {:.1f}", i == 0 ? 'M' : 'L', p.x(), p.y());
+    }
+    *svg += "\"/>\n";
+  }
 }
 
 void draw_trail(const Camera& camera, const std::vector<Vec3>& trail, std::string* svg) {
@@ -315,7 +368,7 @@ std::string draw_picture(const Model& model, const std::vector<State>& states,
   std::vector<std::vector<Item>> placed;
   std::vector<Vec3> points = options.trail;
   for (const State& state : states) {
-    placed.push_back(place_shapes(model, state));
+    placed.push_back(place_shapes(model, state, 0));
     for (const Item& item : placed.back()) {
       points.insert(points.end(), item.facets.vertices.begin(), item.facets.vertices.end());
     }
@@ -328,10 +381,11 @@ std::string draw_picture(const Model& model, const std::vector<State>& states,
     if (ground.exists) draw_ground(camera, ground, 1.25 * radius, placed.back(), &svg);
     for (std::size_t i = 0; i + 1 < placed.size(); ++i) {
       const double age = static_cast<double>(i + 1) / static_cast<double>(placed.size());
-      draw_ghost(camera, placed[i], 0.1 + 0.35 * age, &svg);
+      draw_ghost(camera, placed[i], 0.14 + 0.3 * age, &svg);
     }
+    draw_springs(model, states.back(), camera, &svg);
+    draw_solid(camera, place_shapes(model, states.back(), camera.scale), &svg);
     draw_trail(camera, options.trail, &svg);
-    draw_solid(camera, placed.back(), &svg);
   }
   if (!options.title.empty()) {
     svg += fmt::format(

@@ -16,6 +16,7 @@ namespace {
 constexpr double kLowestDensity = 1, kHighestDensity = 30000;  // [kg/m^3]
 constexpr double kInertiaFactor = 10;
 constexpr double kMassRatio = 1e4;
+constexpr std::size_t kMaxToldOverlaps = 5;
 
 // --- Masses ------------------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
     const double u = start.control[static_cast<int>(i)];
     if (u >= actuator.control_range.lower && u <= actuator.control_range.upper) continue;
     diagnostics->warning(
-        where,
+        where.line > 0 ? where : scene.actuators[i].where,
         fmt::format("{} sets actuator '{}' to {:.4g}, outside its range [{:.4g}, {:.4g}]", what,
                     actuator.name, u, actuator.control_range.lower, actuator.control_range.upper),
         "it will be clamped; change the control or the range");
@@ -327,14 +328,21 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
 
   Placement placement = make_placement(model);
   calc_placement(model, model.initial.q, &placement);
-  for (const Overlap& overlap : find_overlaps(model, placement)) {
-    const ModelShape &a = model.shapes[overlap.shape_a], &b = model.shapes[overlap.shape_b];
-    const Source where = scene.shapes[overlap.shape_a].where;
+  const std::vector<Overlap> overlaps = find_overlaps(model, placement);
+  for (std::size_t i = 0; i < overlaps.size(); ++i) {
+    const ModelShape &a = model.shapes[overlaps[i].shape_a], &b = model.shapes[overlaps[i].shape_b];
+    const Source& where = scene.shapes[overlaps[i].shape_a].where;
+    if (i == kMaxToldOverlaps) {
+      diagnostics->warning(where,
+                           fmt::format("{} more pairs of shapes overlap at the start", overlaps.size() - i),
+                           "move them apart, or start from a keyframe");
+      break;
+    }
     diagnostics->warning(
         where,
         fmt::format("at the start, {} '{}' of body '{}' and {} '{}' of body '{}' overlap by {:.2g} m or more",
                     shape_name(a.shape), a.name, model.bodies[a.body].name, shape_name(b.shape), b.name,
-                    model.bodies[b.body].name, overlap.depth),
+                    model.bodies[b.body].name, overlaps[i].depth),
         "move them apart, start from another keyframe, or exclude the pair");
   }
 }

