@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
-#include "capstan/dynamics/tree.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -16,6 +15,13 @@ std::map<int, std::vector<int>> joints_by_body(const Model& model) {
   std::map<int, std::vector<int>> joints;
   for (int j = 0; j < static_cast<int>(model.joints.size()); ++j) joints[model.joints[j].body].push_back(j);
   return joints;
+}
+
+// [kg] of all bodies; dynamics' total_mass() counts those that move.
+double mass_of_bodies(const Model& model) {
+  double mass = 0;
+  for (const ModelBody& body : model.bodies) mass += body.mass;
+  return mass;
 }
 
 std::string range_text(const Range& r) {
@@ -88,7 +94,7 @@ void print_text(const LoadedScene& loaded) {
   fmt::print("{}\n", m.name.empty() ? "(unnamed scene)" : m.name);
   row("file", loaded.path);
   row("bodies", fmt::format("{} in {} tree{}, {:.6g} kg", m.bodies.size() - 1, m.trees.size(),
-                            m.trees.size() == 1 ? "" : "s", total_mass(m)));
+                            m.trees.size() == 1 ? "" : "s", mass_of_bodies(m)));
   row("joints",
       fmt::format("{}: {} dofs, {} positions", m.joints.size(), m.num_velocities(), m.num_positions));
   row("shapes", fmt::format("{}, {} materials", m.shapes.size(), m.materials.size()));
@@ -134,7 +140,7 @@ void print_json(const LoadedScene& loaded) {
   Json j;
   j["name"] = m.name;
   j["file"] = loaded.path;
-  j["total_mass"] = total_mass(m);
+  j["total_mass"] = mass_of_bodies(m);
   j["num_dofs"] = m.num_velocities();
   j["num_positions"] = m.num_positions;
   j["num_trees"] = m.trees.size();
