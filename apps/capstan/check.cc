@@ -20,12 +20,19 @@ int check(const CheckOptions& options) {
   const bool whole = std::none_of(diagnostics.list.begin(), diagnostics.list.end(), [&](const Diagnostic& d) {
     return d.severity == Severity::error && (d.where.line == 0 || d.where.file != path);
   });
+  const std::size_t num_read = diagnostics.list.size();
+  const bool read_well = diagnostics.ok();
   const Model model = whole ? compile(scene, &diagnostics) : Model{};
   if (diagnostics.ok()) {
     examine(scene, model, choose_step_options(step_options(model), options.dt, options.integrator),
             &diagnostics);
   }
-  if (!diagnostics.list.empty()) fmt::print(stderr, "{}\n", diagnostics.text());
+  for (std::size_t i = 0; i < diagnostics.list.size(); ++i) {
+    if (i == num_read && !read_well) {
+      fmt::print(stderr, "note: what follows was found without the parts that could not be read\n");
+    }
+    fmt::print(stderr, "{}\n", to_string(diagnostics.list[i]));
+  }
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
   if (errors == 0) {
     const std::string missing = not_simulated(model);

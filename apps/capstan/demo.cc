@@ -52,7 +52,7 @@ void trot(const Model& model, State* state) {
 std::vector<Case> cases() {
   return {
       {"double_pendulum", "double pendulum", 2.2, 9, "lower", {0, 0, -1}, 0.25, 0.12, false, {}},
-      {"gyroscope", "gyroscope", 1.25, 4, "rotor", {0.12, 0, 0}, 0.5, 0.42, false, {}},
+      {"gyroscope", "gyroscope", 1.07, 4, "rotor", {0.12, 0, 0}, 0.5, 0.42, false, {}},
       {"free_body", "T-handle in weightlessness", 2.6, 1, "handle", {0.05, 0, 0}, 0.6, 0.35, false, {}},
       {"spring_chain", "chain of springs", 10, 1, "", {}, 0.5, 0.3, false, {}},
       {"arm_reach", "7-dof arm with a 16-dof hand", 2, 6, "palm", {0, 0, 0}, 0.9, 0.25, false, {}},

@@ -96,8 +96,8 @@ double round_radius(const Shape& shape) {
   return 0;
 }
 
-// URDF has shapes for the eye and shapes for collision in one place: of a body that has the former, shapes that
-// collide and were given no colour are not drawn.
+// URDF has shapes for the eye and shapes for collision in one place: of a body that has the former, shapes
+// that collide and were given no colour are not drawn.
 std::vector<bool> find_hidden(const Model& model) {
   std::vector<bool> has_visual(model.bodies.size()), hidden;
   for (const ModelShape& shape : model.shapes) {
@@ -297,14 +297,25 @@ void draw_solid(const Camera& camera, const std::vector<Item>& items, std::strin
   *svg += "</g>\n";
 }
 
-// A coil for each prismatic joint with a spring, from the body it is joined to, to its own.
-void draw_springs(const Model& model, const State& state, const Camera& camera, std::string* svg) {
+struct Spring {
+  Vec3 from, to;  // [m] world
+};
+
+// For each prismatic joint with a spring: from the body it is joined to, to its own.
+std::vector<Spring> find_springs(const Model& model, const State& state) {
+  std::vector<Spring> springs;
   Placement placement = make_placement(model);
   calc_placement(model, state.q, &placement);
   for (const ModelJoint& joint : model.joints) {
     if (joint.type != JointType::prismatic || !(model.dofs[joint.v].stiffness > 0)) continue;
     const int parent = std::max(0, model.bodies[joint.body].parent);
-    const Vec3 a = body_pose(model, placement, parent).p, b = body_pose(model, placement, joint.body).p;
+    springs.push_back({body_pose(model, placement, parent).p, body_pose(model, placement, joint.body).p});
+  }
+  return springs;
+}
+
+void draw_springs(const Camera& camera, const std::vector<Spring>& springs, std::string* svg) {
+  for (const auto& [a, b] : springs) {
     if (!((b - a).norm() > 0)) continue;
     const Mat3 R = frame_from_z((b - a).normalized());
     const double radius = 0.1 * (b - a).norm();
@@ -373,6 +384,9 @@ std::string draw_picture(const Model& model, const std::vector<State>& states,
       points.insert(points.end(), item.facets.vertices.begin(), item.facets.vertices.end());
     }
   }
+  const std::vector<Spring> springs =
+      states.empty() ? std::vector<Spring>{} : find_springs(model, states.back());
+  for (const Spring& spring : springs) points.insert(points.end(), {spring.from, spring.to});
   const Camera camera = aim(points, options);
   if (!states.empty()) {
     double radius = 0;
@@ -383,7 +397,7 @@ std::string draw_picture(const Model& model, const std::vector<State>& states,
       const double age = static_cast<double>(i + 1) / static_cast<double>(placed.size());
       draw_ghost(camera, placed[i], 0.14 + 0.3 * age, &svg);
     }
-    draw_springs(model, states.back(), camera, &svg);
+    draw_springs(camera, springs, &svg);
     draw_solid(camera, place_shapes(model, states.back(), camera.scale), &svg);
     draw_trail(camera, options.trail, &svg);
   }
