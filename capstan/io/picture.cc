@@ -19,8 +19,8 @@ using Color = Eigen::Vector3f;
 using Outline = std::vector<Vec2>;
 
 const Color kPaper(0.965f, 0.97f, 0.98f);  // distant things and ghosts fade to it
-constexpr int kCoarse = 24;                // facets around the shapes of ghosts
-constexpr int kFewest = 12, kMost = 52;    // facets around a small and a large solid shape
+constexpr int kCoarse = 48;                // facets around the shapes of ghosts
+constexpr int kFewest = 12, kMost = 60;    // facets around a small and a large solid shape
 constexpr int kSpringTurns = 7;
 
 // A camera that looks at `target`; lengths of the picture are in pixels, y down.
@@ -119,7 +119,7 @@ std::vector<Item> place_shapes(const Model& model, const State& state, double pi
     const ModelShape& shape = model.shapes[i];
     if (hidden[i] || std::holds_alternative<HalfSpace>(shape.shape) || shape.rgba[3] <= 0.05f) continue;
     const double pixels = pixels_per_meter * round_radius(shape.shape);
-    const int fine = std::clamp(4 * static_cast<int>(1.7 * std::sqrt(pixels)), kFewest, kMost);
+    const int fine = std::clamp(4 * static_cast<int>(2.1 * std::sqrt(pixels)), kFewest, kMost);
     Item item{&shape, tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
     const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
     for (Vec3& v : item.facets.vertices) v = X_WS * v;
