@@ -38,7 +38,7 @@ demo: setup $(BUILD)/build.ninja
 	@$(BUILD)/apps/capstan/capstan demo
 
 test: setup-format build
-	@cd $(BUILD) && if ctest --output-on-failure --no-tests=error -j $(JOBS); \
+	@cd $(BUILD) && if ctest --output-on-failure --no-tests=error --timeout 300 -j $(JOBS); \
 	  then echo "make test: passed ($(PRESET))"; \
 	  else echo "make test: FAILED ($(PRESET)), see above"; exit 1; fi
 

@@ -66,6 +66,25 @@ Lines folder_order(const std::string& text) {
   return order;
 }
 
+// Types that two headers of the library define in one namespace: the linker would silently mix them up.
+Lines types_defined_twice(const std::map<std::string, std::string>& headers) {
+  static const std::regex space(R"(namespace ([\w:]+) \{)"),
+      type(R"((?:struct|class|enum class) (\w+)(?: final)?(?: :.*)? \{.*)");
+  std::map<std::string, std::string> first;
+  Lines twice;
+  for (const auto& [path, text] : headers) {
+    std::string prefix;
+    for (const std::string& line : split(text)) {
+      std::smatch match;
+      if (std::regex_match(line, match, space)) prefix = match[1].str() + "::";
+      if (!std::regex_match(line, match, type)) continue;
+      const auto [it, is_new] = first.emplace(prefix + match[1].str(), path);
+      if (!is_new) twice.push_back(path + ": " + it->first + " is also in " + it->second);
+    }
+  }
+  return twice;
+}
+
 int position(const Lines& order, const std::string& folder) {
   const auto it = std::find(order.begin(), order.end(), folder);
   return it == order.end() ? -1 : static_cast<int>(it - order.begin());
@@ -199,6 +218,22 @@ TEST(Repository, FilesStayShort) {
     EXPECT_TRUE(fs::exists(root() / file)) << file;
     EXPECT_FALSE(reason.empty()) << file;
   }
+}
+
+TEST(Repository, NoTypeIsDefinedInTwoHeaders) {
+  EXPECT_EQ(
+      types_defined_twice({{"a.h", "namespace n {\nstruct A {\n"}, {"b.h", "namespace n {\nclass A : B {\n"}})
+          .size(),
+      1u);
+  EXPECT_EQ(
+      types_defined_twice({{"a.h", "namespace n {\nstruct A {\n"}, {"b.h", "namespace m {\nstruct A {\n"}})
+          .size(),
+      0u);
+  std::map<std::string, std::string> headers;
+  for (const std::string& path : cpp_files()) {
+    if (path.starts_with("capstan/") && path.ends_with(".h")) headers[path] = read(root() / path);
+  }
+  EXPECT_EQ(types_defined_twice(headers), Lines{});
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void add_ball_spring(const Model& model, const ModelJoint& joint, const VecX& q,
 
 ForceGradient make_force_gradient(const Model& model) {
   ForceGradient g;
-  g.stiffness = g.damping = g.actuator_force = VecX::Zero(model.num_velocities());
+  g.stiffness = g.damping = g.magnitude = g.actuator_force = VecX::Zero(model.num_velocities());
   g.terms.reserve(model.actuators.size() + model.tendons.size());
   g.saturated.assign(model.num_velocities(), 0);
   return g;
@@ -62,7 +62,9 @@ ActuatorReading read_actuator(const Model& model, const ModelActuator& a, const 
   const double u = std::clamp(control, a.control_range.lower, a.control_range.upper);
   const double force = a.gain * u + a.bias[0] + a.bias[1] * r.length + a.bias[2] * r.rate;
   const double clamped = std::clamp(force, a.force_range.lower, a.force_range.upper);
-  return {r.length, r.rate, clamped, clamped != force};
+  const double magnitude = std::abs(a.gain * u) + std::abs(a.bias[0]) + std::abs(a.bias[1] * r.length) +
+                           std::abs(a.bias[2] * r.rate);
+  return {r.length, r.rate, clamped, clamped != force, magnitude};
 }
 
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
@@ -72,8 +74,14 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   for (int k = 0; k < n; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];
-    if (dof.stiffness > 0) t -= dof.stiffness * (q[dof.q] - dof.spring_reference);
+    double size = std::abs(t);
+    if (dof.stiffness > 0) {
+      const double spring = dof.stiffness * (q[dof.q] - dof.spring_reference);
+      t -= spring;
+      size += std::abs(spring);
+    }
     (*tau)[k] = t;
+    g->magnitude[k] = size;
     g->stiffness[k] = dof.stiffness;
     g->damping[k] = dof.damping;
   }
@@ -85,7 +93,10 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
     const Reading r = read(model, tendon.transmission, q, v);
     const double stretch = outside(r.length, tendon.spring_rest);
     const double force = -tendon.stiffness * stretch - tendon.damping * r.rate;
-    for (const auto& term : tendon.transmission.terms) (*tau)[term.dof] += term.coefficient * force;
+    for (const auto& term : tendon.transmission.terms) {
+      (*tau)[term.dof] += term.coefficient * force;
+      g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
+    }
     if (tendon.transmission.tree >= 0) {
       g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping});
     }
@@ -95,7 +106,10 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const ModelActuator& a = model.actuators[i];
     const ActuatorReading r = read_actuator(model, a, q, v, control[i]);
-    for (const auto& term : a.transmission.terms) g->actuator_force[term.dof] += term.coefficient * r.force;
+    for (const auto& term : a.transmission.terms) {
+      g->actuator_force[term.dof] += term.coefficient * r.force;
+      g->magnitude[term.dof] += std::abs(term.coefficient) * r.magnitude;
+    }
     const bool has_gradient = !r.saturated && (a.bias[1] < 0 || a.bias[2] < 0) && a.transmission.tree >= 0;
     if (has_gradient)
       g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2])});
@@ -106,6 +120,16 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
     g->saturated[k] = force != g->actuator_force[k];
     (*tau)[k] += force;
   }
+}
+
+double signature(const ForceGradient& g) {
+  double sum = 0, weight = 1;
+  for (const ForceGradient::Term& term : g.terms) sum += ++weight * (term.stiffness + term.damping);
+  for (const char saturated : g.saturated) {
+    ++weight;
+    if (saturated) sum += weight;
+  }
+  return sum;
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

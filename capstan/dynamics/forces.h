@@ -36,11 +36,16 @@ struct ForceGradient {
     const Transmission* transmission = nullptr;
     double stiffness = 0, damping = 0;
   };
-  VecX stiffness, damping;      // [dofs]
-  std::vector<Term> terms;      // of transmissions within one tree
+  VecX stiffness, damping;  // [dofs]
+  std::vector<Term> terms;  // of transmissions within one tree
+  VecX magnitude;           // [dofs] sum of the sizes of what tau is the sum of: the scale of its round-off
   std::vector<char> saturated;  // [dofs] the effort limit holds: actuator terms do not act on this dof
   VecX actuator_force;          // [dofs] scratch: sum of actuator forces
 };
+
+// Differs when springs, tendons or actuators have begun or ceased to act: A is then no longer that of the
+// gradient.
+double signature(const ForceGradient& gradient);
 
 ForceGradient make_force_gradient(const Model& model);
 
@@ -55,6 +60,7 @@ double calc_spring_energy(const Model& model, const VecX& q);
 struct ActuatorReading {
   double length = 0, rate = 0, force = 0;
   bool saturated = false;
+  double magnitude = 0;  // sum of the sizes of the parts of the force
 };
 ActuatorReading read_actuator(const Model& model, const ModelActuator& actuator, const VecX& q, const VecX& v,
                               double control);

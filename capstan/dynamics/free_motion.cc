@@ -2,7 +2,9 @@
 
 #include <Eigen/LU>
 #include <cmath>
+#include <limits>
 
+#include "capstan/dynamics/momentum.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -19,6 +21,7 @@ struct Motion::Scratch {
   VecX m, m_trial, v_trial, dv;  // residuals and steps
   std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
+  MomentumWorkspace momentum;
 };
 
 Scheme scheme(Integrator integrator) {
@@ -50,6 +53,7 @@ Motion make_motion(const Model& model) {
   s.tree = make_tree_workspace(model);
   s.derivatives = make_derivatives_workspace(model);
   s.gradient = make_force_gradient(model);
+  s.momentum = make_momentum_workspace(model);
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x :
@@ -151,7 +155,7 @@ double scaled_norm(const Model& model, const VecX& M, const VecX& m) {
 double momentum_scale(const Model& model, const State& state, double dt, Scratch& s) {
   multiply(model.pattern, s.M.data(), state.v.data(), s.m_trial.data());
   return scaled_norm(model, s.M, s.m_trial) +
-         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.tau)) +
+         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.gradient.magnitude)) +
          dt * model.options.gravity.norm() * std::sqrt(total_mass(model));
 }
 
@@ -211,16 +215,17 @@ void calc_implicit_direction(const Model& model, const State& state, double dt, 
   *dv *= -1;
 }
 
+// A stays positive definite for every finite state; where it is not, NaN in v* tells.
 void factor_system(const Model& model, Motion* motion) {
   motion->A_factor = motion->A;
-  const int bad = factor(model.system_pattern, motion->A_factor.data());
-  if (bad >= 0) motion->converged = false;
+  if (factor(model.system_pattern, motion->A_factor.data()) >= 0) {
+    motion->A_factor.setConstant(std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
-}  // namespace
-
-void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, Motion* motion) {
+// v* and A of the theta-method.
+void solve_momentum_balance(const Model& model, const State& state, const Input& input, double dt,
+                            const Scheme& scheme, Motion* motion) {
   Scratch& s = *motion->scratch;
   motion->converged = true;
   motion->iterations = 0;
@@ -242,11 +247,13 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   calc_residual(model, state, dt, scheme, v, s, &s.m);
   double norm = scaled_norm(model, s.M, s.m);
   const double scale = norm + momentum_scale(model, state, dt, s);
+  double assembled = 0;
   for (; motion->iterations < kMaxIterations; ++motion->iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M);
       calc_implicit_direction(model, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
+      assembled = signature(s.gradient);
       assemble_system(model, dt, scheme, s, &motion->A);
       factor_system(model, motion);
       s.dv = -s.m;
@@ -272,6 +279,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       v = s.v_trial;
       s.m.swap(s.m_trial);
       norm = trial;
+    } else {
+      calc_residual(model, state, dt, scheme, v, s, &s.m);
     }
     if (!better || norm <= kTolerance * scale) {
       ++motion->iterations;
@@ -284,9 +293,23 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   if (scheme.theta > 0) {
     calc_residual(model, state, dt, scheme, v, s, &s.m_trial);
     calc_mass_matrix(model, s.placement, &s.tree, &s.M);
-    assemble_system(model, dt, scheme, s, &motion->A);
-    factor_system(model, motion);
+  } else if (assembled == signature(s.gradient)) {
+    return;
   }
+  assemble_system(model, dt, scheme, s, &motion->A);
+  factor_system(model, motion);
+}
+
+}  // namespace
+
+void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
+                      const Scheme& scheme, Motion* motion) {
+  solve_momentum_balance(model, state, input, dt, scheme, motion);
+  if (!model.options.conserve_momentum || !motion->v_star.allFinite()) return;
+  Scratch& s = *motion->scratch;
+  s.external += s.tau;
+  balance_momentum(model, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
+                   s.external, dt, scheme.theta_vq, &s.momentum, &motion->v_star);
 }
 
 }  // namespace capstan

@@ -86,7 +86,15 @@ TreeWorkspace make_tree_workspace(const Model& model) {
 }
 
 void calc_placement(const Model& model, const VecX& q, Placement* placement) {
-  for (int l = 1; l < model.num_links(); ++l) {
+  calc_placement(model, q, placement, 1, model.num_links());
+}
+
+void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity) {
+  calc_velocity(model, placement, v, velocity, 1, model.num_links());
+}
+
+void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin, int end) {
+  for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     const bool is_root = link.parent == 0;
     Transform X = is_root ? link.X_PL : placement->X_WL[link.parent] * link.X_PL;
@@ -145,8 +153,9 @@ void calc_placement(const Model& model, const VecX& q, Placement* placement) {
   }
 }
 
-void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity) {
-  for (int l = 1; l < model.num_links(); ++l) {
+void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
+                   int begin, int end) {
+  for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
     Vec6 bias = Vec6::Zero();
@@ -161,12 +170,12 @@ void calc_velocity(const Model& model, const Placement& placement, const VecX& v
         }
       }
       const Vec6 V_before = V;
-      const int end = stage.v + stage_dofs(stage.type);
-      for (; k < end; ++k) {
+      const int last = stage.v + stage_dofs(stage.type);
+      for (; k < last; ++k) {
         velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
         V += v[k] * placement.S[k];
       }
-      for (k = stage.v; k < end; ++k) bias += v[k] * velocity->S_dot[k];
+      for (k = stage.v; k < last; ++k) bias += v[k] * velocity->S_dot[k];
     }
     velocity->V[l] = V;
     velocity->bias[l] = bias;

@@ -48,8 +48,12 @@ Placement make_placement(const Model& model);
 Velocity make_velocity(const Model& model);
 TreeWorkspace make_tree_workspace(const Model& model);
 
+// Of all links, or of the links [begin, end) of whole trees.
 void calc_placement(const Model& model, const VecX& q, Placement* placement);
+void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin, int end);
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity);
+void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
+                   int begin, int end);
 
 // Pose of a body; (angular, linear) velocity of its frame's origin in world axes.
 Transform body_pose(const Model& model, const Placement& placement, int body);

@@ -28,14 +28,14 @@ std::string Reader::claim_name(Kind kind, const XmlElement* element, const std::
     name = *written + suffix;
     if (!suffix.empty()) replicas[{kind, *written}].push_back(suffix);
     if (kind == Kind::body && name == kWorld) {
-      xml.error(element, "name", "a body is named 'world'",
-                "rename it; 'world' is the body that never moves");
+      xml.attribute_error(element, "name", "a body is named 'world'",
+                          "rename it; 'world' is the body that never moves");
     }
     const auto [other, fresh] = names.try_emplace({kind, name}, xml.where(element));
     if (!fresh) {
-      xml.error(element, "name",
-                fmt::format("{} name '{}' is used twice", kKindNames[static_cast<int>(kind)], name),
-                fmt::format("rename one; the other is at {}", to_string(other->second)));
+      xml.attribute_error(element, "name",
+                          fmt::format("{} name '{}' is used twice", kKindNames[static_cast<int>(kind)], name),
+                          fmt::format("rename one; the other is at {}", to_string(other->second)));
     }
     return name;
   }
@@ -52,8 +52,8 @@ bool Reader::check_reference(Kind kind, const XmlElement* element, const char* a
   if (name.empty()) return false;  // said when it was read
   if (exists(kind, name) || (kind == Kind::body && name == kWorld)) return true;
   const char* word = kKindNames[static_cast<int>(kind)];
-  xml.error(element, attribute, fmt::format("{} '{}' does not exist", word, name),
-            fmt::format("write the name of a {} in this file", word));
+  xml.attribute_error(element, attribute, fmt::format("{} '{}' does not exist", word, name),
+                      fmt::format("write the name of a {} in this file", word));
   return false;
 }
 
@@ -101,8 +101,8 @@ void read_key(Reader& reader, const XmlElement* element) {
   }
   const auto right_size = [&](const char* name, std::size_t given, std::size_t expected) {
     if (given == 0 || given == expected) return given > 0;
-    xml.error(element, name, fmt::format("key '{}' has {} numbers in {}", key.name, given, name),
-              fmt::format("write {}", expected));
+    xml.attribute_error(element, name, fmt::format("key '{}' has {} numbers in {}", key.name, given, name),
+                        fmt::format("write {}", expected));
     return false;
   };
   const bool has_q = right_size("qpos", qpos.size(), nq), has_v = right_size("qvel", qvel.size(), nv);
@@ -116,9 +116,10 @@ void read_key(Reader& reader, const XmlElement* element) {
         if (num_q >= 4) {
           Eigen::Map<Vec4> written(q.data() + num_q - 4);
           if (written.norm() < 1e-14) {
-            xml.error(element, "qpos",
-                      fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
-                      "write w x y z of the orientation");
+            xml.attribute_error(
+                element, "qpos",
+                fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
+                "write w x y z of the orientation");
           } else {
             written.normalize();
             quat = written;
@@ -148,7 +149,24 @@ void read_key(Reader& reader, const XmlElement* element) {
   reader.scene.keyframes.push_back(std::move(key));
 }
 
-void read_file(Reader& reader, const XmlElement* root) {
+// Planes and height fields have no bounds or no inside that could move; MuJoCo refuses them too.
+void check_static_shapes(Reader& reader) {
+  std::set<std::string> moving;
+  for (const Body& body : reader.scene.bodies) {  // parents come first
+    if (!body.joints.empty() || moving.count(body.parent)) moving.insert(body.name);
+  }
+  for (const ShapeInstance& shape : reader.scene.shapes) {
+    if (!std::holds_alternative<HalfSpace>(shape.shape) && !std::holds_alternative<HeightField>(shape.shape))
+      continue;
+    if (!moving.count(shape.body)) continue;
+    reader.xml.diagnostics()->error(shape.where,
+                                    fmt::format("geom '{}', a {}, is on body '{}', which moves", shape.name,
+                                                shape_name(shape.shape), shape.body),
+                                    "use a box or a mesh, or put it on a body without joints");
+  }
+}
+
+void read_scene_file(Reader& reader, const XmlElement* root) {
   XmlFiles& xml = reader.xml;
   Scene& scene = reader.scene;
   scene.name = xml.text(root, "model").value_or(std::filesystem::path(scene.file).stem().string());
@@ -196,8 +214,9 @@ void read_file(Reader& reader, const XmlElement* root) {
     each(tag,
          [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
   }
+  check_static_shapes(reader);
   combine_materials(reader);
-  bound_masses(reader);
+  settle_masses(reader);
   xml.report_unread();
 }
 
@@ -215,7 +234,7 @@ Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLim
                      "an MJCF file starts with <mujoco>");
     return std::move(reader.scene);
   }
-  mjcf::read_file(reader, root);
+  mjcf::read_scene_file(reader, root);
   return std::move(reader.scene);
 }
 

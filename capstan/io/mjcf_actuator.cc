@@ -57,9 +57,9 @@ void read_position(Reader& reader, const XmlElement* element, ActuatorSpec* spec
   const double kp = xml.number(element, "kp").value_or(spec->gain[0]);
   const auto kv = xml.number(element, "kv");
   if (kp < 0 || kv.value_or(0) < 0) {
-    xml.error(element, kp < 0 ? "kp" : "kv",
-              fmt::format("<position> has a negative gain {}", kp < 0 ? kp : *kv),
-              "write kp and kv of 0 or more");
+    xml.attribute_error(element, kp < 0 ? "kp" : "kv",
+                        fmt::format("<position> has a negative gain {}", kp < 0 ? kp : *kv),
+                        "write kp and kv of 0 or more");
   }
   spec->gain_type = ActuatorSpec::fixed;
   spec->bias_type = ActuatorSpec::affine_bias;
@@ -134,10 +134,10 @@ bool inherit_range(Reader& reader, const XmlElement* element, const ActuatorSpec
     range = reader.scene.tendons[reader.tendon_index.at(actuator->tendon)].limits;
   }
   if (!range) {
-    reader.xml.error(element, "inheritrange",
-                     fmt::format("actuator '{}' inherits a range, but '{}' has none", actuator->name,
-                                 actuator->joint + actuator->tendon),
-                     "give the joint or tendon a range, or write ctrlrange");
+    reader.xml.attribute_error(element, "inheritrange",
+                               fmt::format("actuator '{}' inherits a range, but '{}' has none",
+                                           actuator->name, actuator->joint + actuator->tendon),
+                               "give the joint or tendon a range, or write ctrlrange");
     return false;
   }
   const double mean = (range->lower + range->upper) / 2;
@@ -225,6 +225,14 @@ void read_actuator(Reader& reader, const XmlElement* element, const ActuatorSpec
 void read_actuators(Reader& reader, const XmlElement* element) {
   XmlFiles& xml = reader.xml;
   xml.accept(element);
+  // MuJoCo's order, which a key's ctrl follows: those of replicated joints last, copy by copy.
+  struct Repeated {
+    const XmlElement* element;
+    ActuatorSpec spec;
+    std::vector<std::string> suffixes;
+  };
+  std::vector<Repeated> repeated;
+  std::size_t most = 0;
   for (const XmlElement* child : xml.children(element)) {
     const std::string tag = XmlFiles::tag(child);
     const bool simulated = tag == "general" || tag == "motor" || tag == "position" || tag == "velocity";
@@ -235,7 +243,17 @@ void read_actuators(Reader& reader, const XmlElement* element) {
     overlay_actuator(reader, child, &spec);
     const auto suffixes = suffixes_of(
         reader, child, {{Kind::joint, "joint"}, {Kind::joint, "jointinparent"}, {Kind::tendon, "tendon"}});
-    for (const std::string& suffix : suffixes) read_actuator(reader, child, spec, suffix);
+    if (suffixes == std::vector<std::string>{""}) {
+      read_actuator(reader, child, spec, "");
+    } else {
+      repeated.push_back({child, spec, suffixes});
+      most = std::max(most, suffixes.size());
+    }
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const Repeated& r : repeated) {
+      if (i < r.suffixes.size()) read_actuator(reader, r.element, r.spec, r.suffixes[i]);
+    }
   }
 }
 

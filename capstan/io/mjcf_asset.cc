@@ -26,8 +26,8 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
   const std::vector<double> vertices = xml.numbers(element, "vertex");
   const std::vector<double> faces = xml.numbers(element, "face");
   if (vertices.size() % 3 != 0 || vertices.size() < 12) {
-    xml.error(element, "vertex", fmt::format("<mesh> vertex has {} numbers", vertices.size()),
-              "write three for each of at least four vertices");
+    xml.attribute_error(element, "vertex", fmt::format("<mesh> vertex has {} numbers", vertices.size()),
+                        "write three for each of at least four vertices");
     return nullptr;
   }
   auto mesh = std::make_shared<TriangleMesh>();
@@ -35,12 +35,16 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
     mesh->vertices.emplace_back(vertices[i], vertices[i + 1], vertices[i + 2]);
   }
   if (faces.empty()) {
-    if (!xml.has(element, "face")) return mesh;  // the hull of the points
-    return nullptr;
+    if (xml.has(element, "face")) return nullptr;
+    xml.diagnostics()->not_understood(
+        xml.where(element),
+        "a mesh of vertices without faces collides as their hull but has no volume to weigh",
+        "write face=\"...\", or give the body an <inertial>");
+    return mesh;
   }
   if (faces.size() % 3 != 0) {
-    xml.error(element, "face", fmt::format("<mesh> face has {} numbers", faces.size()),
-              "write three vertex numbers, from 0, for each triangle");
+    xml.attribute_error(element, "face", fmt::format("<mesh> face has {} numbers", faces.size()),
+                        "write three vertex numbers, from 0, for each triangle");
     return nullptr;
   }
   const double num_vertices = static_cast<double>(mesh->vertices.size());
@@ -48,9 +52,9 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
     for (int k = 0; k < 3; ++k) {
       if (faces[i + k] < 0 || faces[i + k] >= num_vertices ||
           faces[i + k] != static_cast<int>(faces[i + k])) {
-        xml.error(element, "face",
-                  fmt::format("<mesh> face names vertex {} of {}", faces[i + k], num_vertices),
-                  "number vertices from 0");
+        xml.attribute_error(element, "face",
+                            fmt::format("<mesh> face names vertex {} of {}", faces[i + k], num_vertices),
+                            "number vertices from 0");
         return nullptr;
       }
     }
@@ -69,7 +73,7 @@ void read_mesh_asset(Reader& reader, const XmlElement* element) {
   std::string name = xml.text(element, "name").value_or("");
   if (name.empty() && file) name = std::filesystem::path(*file).stem().string();
   if (name.empty()) {
-    xml.error(element, "name", "<mesh> has no name", "write name=\"...\"");
+    xml.attribute_error(element, "name", "<mesh> has no name", "write name=\"...\"");
     return;
   }
   if (reader.exists(Kind::mesh, name)) {
@@ -99,7 +103,7 @@ void read_mesh_asset(Reader& reader, const XmlElement* element) {
   const Vec3 origin = xml.vec3(element, "refpos").value_or(Vec3::Zero());
   Vec4 turn = identity_quat();
   if (xml.vector(element, "refquat", 4, 4, turn.data()) && turn.norm() < 1e-14) {
-    xml.error(element, "refquat", "<mesh> refquat is zero", "write w x y z");
+    xml.attribute_error(element, "refquat", "<mesh> refquat is zero", "write w x y z");
     return;
   }
   if (!mesh) return;
@@ -120,7 +124,7 @@ void read_hfield_asset(Reader& reader, const XmlElement* element) {
   std::string name = xml.text(element, "name").value_or("");
   if (name.empty() && file) name = std::filesystem::path(*file).stem().string();
   if (name.empty()) {
-    xml.error(element, "name", "<hfield> has no name", "write name=\"...\"");
+    xml.attribute_error(element, "name", "<hfield> has no name", "write name=\"...\"");
     return;
   }
   if (reader.exists(Kind::hfield, name)) {
@@ -130,8 +134,8 @@ void read_hfield_asset(Reader& reader, const XmlElement* element) {
   reader.names[{Kind::hfield, name}] = xml.where(element);
   std::array<double, 4> size = {0, 0, 0, 0};
   if (!xml.vector(element, "size", 4, 4, size.data()) || *std::min_element(size.begin(), size.end()) <= 0) {
-    xml.error(element, "size", fmt::format("hfield '{}' has no usable size", name),
-              "write size=\"half_x half_y top base\", all above 0");
+    xml.attribute_error(element, "size", fmt::format("hfield '{}' has no usable size", name),
+                        "write size=\"half_x half_y top base\", all above 0");
     return;
   }
   xml.accept_attributes(element, {"content_type"});
@@ -149,7 +153,7 @@ void read_hfield_asset(Reader& reader, const XmlElement* element) {
   }
   const std::vector<double> written = xml.numbers(element, "elevation");
   if (!written.empty() && static_cast<long>(written.size()) != static_cast<long>(rows) * columns) {
-    xml.error(
+    xml.attribute_error(
         element, "elevation",
         fmt::format("hfield '{}' has {} elevations for {} x {} points", name, written.size(), rows, columns),
         fmt::format("write {}", static_cast<long>(rows) * columns));

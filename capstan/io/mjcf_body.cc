@@ -1,7 +1,9 @@
 // The body tree: bodies, frames, replicates, joints and inertials.
 //
-// A frame's pose is composed into what it holds, joints included. Copy i of a replicate stands in the frame
-// X^i, X = (offset, euler), and every name in it ends in sep and i, i with the digits of count.
+// A frame's pose is composed into what it holds, joints included. Copy i of a replicate is turned by the
+// Euler angles i * euler and stands at p_i, p_0 = 0, p_i+1 = p_i + R_i offset: about one axis these are
+// powers of one transform, about several they are not, and this is what MuJoCo does. Every name in copy i
+// ends in sep and i, with the digits of count.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -21,14 +23,14 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
   const auto mass = xml.number(element, "mass");
   if (!mass) {
     if (!xml.has(element, "mass")) {
-      xml.error(element, "mass", fmt::format("<inertial> of body '{}' has no mass", body->name),
-                "write mass=\"...\" in kg");
+      xml.attribute_error(element, "mass", fmt::format("<inertial> of body '{}' has no mass", body->name),
+                          "write mass=\"...\" in kg");
     }
     return;
   }
   if (*mass < 0) {
-    xml.error(element, "mass", fmt::format("body '{}' has mass {} kg", body->name, *mass),
-              "write a mass above 0");
+    xml.attribute_error(element, "mass", fmt::format("body '{}' has mass {} kg", body->name, *mass),
+                        "write a mass above 0");
     return;
   }
   Inertia inertia;
@@ -40,7 +42,8 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
   const bool has_full = xml.vector(element, "fullinertia", 6, 6, full.data()) > 0;
   const bool has_diagonal = xml.vector(element, "diaginertia", 3, 3, diagonal.data()) > 0;
   if (has_full && has_diagonal) {
-    xml.error(element, "fullinertia", "<inertial> has both diaginertia and fullinertia", "keep one of them");
+    xml.attribute_error(element, "fullinertia", "<inertial> has both diaginertia and fullinertia",
+                        "keep one of them");
   }
   if (has_full) {
     Mat3 I;
@@ -48,14 +51,15 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
     inertia.about_com = R * I * R.transpose();
   } else {
     if (diagonal.minCoeff() < 0) {
-      xml.error(element, "diaginertia",
-                fmt::format("body '{}' has a negative moment of inertia {}", body->name, diagonal.minCoeff()),
-                "write three moments above 0");
+      xml.attribute_error(
+          element, "diaginertia",
+          fmt::format("body '{}' has a negative moment of inertia {}", body->name, diagonal.minCoeff()),
+          "write three moments above 0");
     }
     inertia.about_com = R * diagonal.asDiagonal() * R.transpose();
   }
   inertia.about_com = (0.5 * (inertia.about_com + inertia.about_com.transpose())).eval();
-  if (reader.compiler.inertia_from_geom != Compiler::FromGeom::yes) body->inertia = inertia;
+  body->inertia = inertia;
 }
 
 void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, Body* body) {
@@ -96,8 +100,8 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
   if (spec.type == JointSpec::free) {
     joint.position.setZero();
     if (spec.limited == Limited::yes) {
-      xml.error(element, "limited", fmt::format("free joint '{}' has limits", joint.name),
-                "remove limited; only hinge, slide and ball joints have a range");
+      xml.attribute_error(element, "limited", fmt::format("free joint '{}' has limits", joint.name),
+                          "remove limited; only hinge, slide and ball joints have a range");
     }
     if (body->parent != kWorld) {
       xml.error(element,
@@ -107,9 +111,10 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
     }
   } else if (is_limited(reader, element, spec.limited, spec.range, "range")) {
     if (spec.type == JointSpec::ball && spec.range[0] != 0) {
-      xml.error(element, "range",
-                fmt::format("ball joint '{}' has range [{}, {}]", joint.name, spec.range[0], spec.range[1]),
-                "start the range of a ball joint at 0");
+      xml.attribute_error(
+          element, "range",
+          fmt::format("ball joint '{}' has range [{}, {}]", joint.name, spec.range[0], spec.range[1]),
+          "start the range of a ball joint at 0");
     }
     Range range{spec.range[0], spec.range[1]};
     if (spec.type != JointSpec::slide) {
@@ -174,8 +179,9 @@ void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
   if (const auto childclass = xml.text(element, "childclass")) {
     scope.childclass = *childclass;
     if (!reader.classes.count(*childclass)) {
-      xml.error(element, "childclass", fmt::format("default class '{}' does not exist", *childclass),
-                "define it with <default class=\"...\"> or correct the name");
+      xml.attribute_error(element, "childclass",
+                          fmt::format("default class '{}' does not exist", *childclass),
+                          "define it with <default class=\"...\"> or correct the name");
     }
   }
   reader.scene.bodies.push_back(std::move(body));
@@ -194,11 +200,23 @@ void read_frame(Reader& reader, const XmlElement* element, Scope scope) {
   if (const auto childclass = xml.text(element, "childclass")) {
     scope.childclass = *childclass;
     if (!reader.classes.count(*childclass)) {
-      xml.error(element, "childclass", fmt::format("default class '{}' does not exist", *childclass),
-                "define it with <default class=\"...\"> or correct the name");
+      xml.attribute_error(element, "childclass",
+                          fmt::format("default class '{}' does not exist", *childclass),
+                          "define it with <default class=\"...\"> or correct the name");
     }
   }
   read_body_contents(reader, element, scope);
+}
+
+// How many elements there are below this one when every replicate is written out; known before doing so.
+double expanded_size(XmlFiles& xml, const XmlElement* element) {
+  double size = 0;
+  for (const XmlElement* child : xml.children(element)) {
+    const bool replicate = XmlFiles::tag(child) == "replicate";
+    size += 1 + (replicate ? std::max(0, xml.integer(child, "count").value_or(0)) : 1) *
+                    expanded_size(xml, child);
+  }
+  return size;
 }
 
 void read_replicate(Reader& reader, const XmlElement* element, const Scope& outer) {
@@ -206,31 +224,42 @@ void read_replicate(Reader& reader, const XmlElement* element, const Scope& oute
   xml.accept(element);
   const int count = xml.integer(element, "count").value_or(0);
   if (count < 1) {
-    xml.error(element, "count", fmt::format("<replicate> count {} is not a positive number", count),
-              "write count=\"...\", 1 or more");
+    xml.accept_all(element);
+    xml.attribute_error(element, "count", fmt::format("<replicate> count {} is not a positive number", count),
+                        "write count=\"...\", 1 or more");
     return;
   }
   if (count > xml.limits().max_repeat) {
-    xml.error(element, "count",
-              fmt::format("<replicate> count {} is above the limit of {}", count, xml.limits().max_repeat),
-              "lower it, or raise the limit max_repeat");
+    xml.accept_all(element);
+    xml.attribute_error(
+        element, "count",
+        fmt::format("<replicate> count {} is above the limit of {}", count, xml.limits().max_repeat),
+        "lower it, or raise the limit max_repeat");
     return;
   }
-  PoseSpec step;
-  if (const auto offset = xml.vec3(element, "offset")) step.position = *offset;
-  if (const auto euler = xml.vec3(element, "euler")) {
-    Vec3 radians;
-    for (int i = 0; i < 3; ++i) radians[i] = reader.compiler.radians((*euler)[i]);
-    step.quat_wxyz = quat_of_euler(reader.compiler.eulerseq, radians);
+  const double size = outer.suffix.empty() ? count * expanded_size(xml, element) : 0;
+  if (size > xml.limits().max_elements) {
+    xml.accept_all(element);
+    xml.error(
+        element,
+        fmt::format("<replicate> makes {:g} elements, the limit is {}", size, xml.limits().max_elements),
+        "lower the count, or raise the limit max_elements");
+    return;
   }
+  const Vec3 offset = xml.vec3(element, "offset").value_or(Vec3::Zero());
+  Vec3 angles = xml.vec3(element, "euler").value_or(Vec3::Zero());
+  for (double& angle : angles) angle = reader.compiler.radians(angle);
   const std::string sep = xml.text(element, "sep").value_or("");
   const int digits = static_cast<int>(std::to_string(count).size());
   Scope scope = outer;
   ++scope.depth;
+  Transform X;  // of copy i
   for (int i = 0; i < count && xml.count(element); ++i) {
+    X.R = rotation_matrix(quat_of_euler(reader.compiler.eulerseq, i * angles));
     scope.suffix = fmt::format("{}{:0{}}", sep, i, digits) + outer.suffix;
+    scope.frame = outer.frame * X;
     read_body_contents(reader, element, scope);
-    scope.frame = scope.frame * to_transform(step);
+    X.p += X.R * offset;
   }
 }
 

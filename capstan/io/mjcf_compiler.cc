@@ -14,16 +14,17 @@ void read_compiler(Reader& reader, const XmlElement* element) {
   xml.accept(element);
   if (const auto angle = xml.keyword(element, "angle", {"radian", "degree"})) compiler.degrees = *angle == 1;
   if (const auto coordinate = xml.text(element, "coordinate"); coordinate && *coordinate != "local") {
-    xml.error(element, "coordinate",
-              fmt::format("<compiler> coordinate=\"{}\" is not supported", *coordinate),
-              "convert the model to local coordinates (MuJoCo 2.1 can save it so)");
+    xml.attribute_error(element, "coordinate",
+                        fmt::format("<compiler> coordinate=\"{}\" is not supported", *coordinate),
+                        "convert the model to local coordinates (MuJoCo 2.1 can save it so)");
   }
   if (const auto sequence = xml.text(element, "eulerseq")) {
     if (sequence->size() == 3 && sequence->find_first_not_of("xyzXYZ") == std::string::npos) {
       compiler.eulerseq = *sequence;
     } else {
-      xml.error(element, "eulerseq", fmt::format("<compiler> eulerseq=\"{}\" is not a sequence", *sequence),
-                "write three of x, y, z (turning axes) or X, Y, Z (fixed axes)");
+      xml.attribute_error(element, "eulerseq",
+                          fmt::format("<compiler> eulerseq=\"{}\" is not a sequence", *sequence),
+                          "write three of x, y, z (turning axes) or X, Y, Z (fixed axes)");
     }
   }
   if (const auto directory = xml.text(element, "assetdir")) compiler.mesh_directory = *directory;
@@ -46,8 +47,8 @@ void read_compiler(Reader& reader, const XmlElement* element) {
     const auto given = xml.number(element, name);
     if (!given) return;
     if (*given < 0) {
-      xml.error(element, name, fmt::format("<compiler> {}=\"{}\" is negative", name, *given),
-                "write a value of 0 or more");
+      xml.attribute_error(element, name, fmt::format("<compiler> {}=\"{}\" is negative", name, *given),
+                          "write a value of 0 or more");
     } else {
       *value = *given;
     }
@@ -106,8 +107,8 @@ void read_option(Reader& reader, const XmlElement* element) {
     if (*dt > 0) {
       options.dt = *dt;
     } else {
-      xml.error(element, "timestep", fmt::format("<option> timestep=\"{}\" is not above 0", *dt),
-                "write a step in seconds, such as 0.002");
+      xml.attribute_error(element, "timestep", fmt::format("<option> timestep=\"{}\" is not above 0", *dt),
+                          "write a step in seconds, such as 0.002");
     }
   }
   if (const auto gravity = xml.vec3(element, "gravity")) options.gravity = *gravity;
@@ -168,14 +169,16 @@ bool read_pose(Reader& reader, const XmlElement* element, PoseSpec* pose) {
     if (!xml.has(element, name)) continue;
     any = true;
     if (given) {
-      xml.error(element, name,
-                fmt::format("<{}> has two orientations, {} and {}", XmlFiles::tag(element), given, name),
-                "keep one of them");
+      xml.attribute_error(
+          element, name,
+          fmt::format("<{}> has two orientations, {} and {}", XmlFiles::tag(element), given, name),
+          "keep one of them");
     }
     given = name;
   }
   const auto degenerate = [&](const char* name, const char* remedy) {
-    xml.error(element, name, fmt::format("<{}> {} gives no direction", XmlFiles::tag(element), name), remedy);
+    xml.attribute_error(element, name,
+                        fmt::format("<{}> {} gives no direction", XmlFiles::tag(element), name), remedy);
   };
   constexpr double kTiny = 1e-14;
   Vec4 q;

@@ -6,35 +6,71 @@
 //     k = d / (dw^2 tc^2 zeta^2),  b = 2 / (dw tc)         for solref = (tc, zeta)
 //     k = d ks / dw^2,             b = bs / dw             for solref = (-ks, -bs)
 //
-// where d = d(x) goes from solimp's d0 at x = 0 to dw at x = width. Resting under gravity, a = 0 and a0 = -g:
-// d k x = (1 - d) g. A spring of K newtons per metre and kilogram rests at x = g / K, hence, with d = d0,
+// where the impedance d = d(x) goes from solimp's d0 at x = 0 to dw at x = width. Resting under gravity, a =
+// 0 and a0 = -g: d k x = (1 - d) g. A spring of K newtons per metre and kilogram rests at x = g / K, hence
 //
-//     stiffness_per_kilogram = K = k d0 / (1 - d0),   relaxation_time = b / k.
+//     stiffness_per_kilogram = K = k d / (1 - d),   relaxation_time = b / k,   d = d(g / K).
 //
-// Limits: d0 -> 1 is rigid, K -> infinity; MuJoCo keeps d within [1e-4, 0.9999] and so do we. zeta and tc
-// enter k as (tc zeta)^-2 and b / k as 2 tc zeta^2 dw / d0. The growth of d with depth is not kept.
+// d is that of the resting depth, found by bisection with g = 9.81 m/s^2 whatever the scene's gravity, so
+// that one body on one contact rests where it does in MuJoCo. Limits: d0 = dw needs no search; d -> 1 is
+// rigid, K -> infinity, and MuJoCo keeps d within [1e-4, 0.9999] and so do we. zeta and tc enter k as (tc
+// zeta)^-2 and b / k as 2 tc zeta^2 dw / d. The change of d away from the resting depth is not kept.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "capstan/io/mjcf_reader.h"
 
 namespace capstan::mjcf {
 
+namespace {
+
+constexpr double kMinImpedance = 1e-4, kMaxImpedance = 0.9999;
+
+double bounded(double d) {
+  return std::clamp(d, kMinImpedance, kMaxImpedance);
+}
+
+// d(x): from d0 to dw along two powers that meet at `midpoint` of the way.
+double impedance(const std::array<double, 5>& solimp, double x) {
+  const double d0 = bounded(solimp[0]), dw = bounded(solimp[1]), width = solimp[2];
+  const double midpoint = bounded(solimp[3]), power = std::max(1.0, solimp[4]);
+  if (width <= 1e-15) return (d0 + dw) / 2;
+  const double y = std::min(x / width, 1.0);
+  const double s = y <= midpoint ? std::pow(y, power) / std::pow(midpoint, power - 1)
+                                 : 1 - std::pow(1 - y, power) / std::pow(1 - midpoint, power - 1);
+  return d0 + s * (dw - d0);
+}
+
+}  // namespace
+
 SolverMapping map_solver_parameters(const std::array<double, 2>& solref,
                                     const std::array<double, 5>& solimp) {
-  constexpr double kMin = 1e-4, kMax = 0.9999;
-  const double d0 = std::clamp(solimp[0], kMin, kMax), dw = std::clamp(solimp[1], kMin, kMax);
-  double k = 0, b = 0;
+  const double dw = bounded(solimp[1]);
+  double k_over_d = 0, b = 0;
   if (solref[0] > 0) {
     const double w = dw * solref[0] * solref[1];
-    k = d0 / (w * w);
+    k_over_d = 1 / (w * w);
     b = 2 / (dw * solref[0]);
   } else {
-    k = d0 * -solref[0] / (dw * dw);
+    k_over_d = -solref[0] / (dw * dw);
     b = -solref[1] / dw;
   }
-  return {k * d0 / (1 - d0), b / k, d0 != solimp[0]};
+  // The root of d^2 k_over_d x = (1 - d) g lies between those of the largest and the smallest d.
+  constexpr double g = 9.81;
+  const auto excess = [&](double x) {
+    const double d = impedance(solimp, x);
+    return d * d * k_over_d * x - (1 - d) * g;
+  };
+  const double least = std::min(bounded(solimp[0]), dw), most = std::max(bounded(solimp[0]), dw);
+  double low = (1 - most) * g / (most * most * k_over_d), high = (1 - least) * g / (least * least * k_over_d);
+  for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
+    const double x = 0.5 * (low + high);
+    (excess(x) > 0 ? high : low) = x;
+  }
+  const double d = impedance(solimp, 0.5 * (low + high)), k = d * k_over_d;
+  return {k * d / (1 - d), b / k, bounded(solimp[0]) != solimp[0] || dw != solimp[1]};
 }
 
 // Geoms that say the same share a material. MuJoCo's friction is 1 where nothing is written; stiffness and
@@ -58,9 +94,9 @@ std::string material_of(Reader& reader, const XmlElement* element, const GeomSpe
     if (map.clamped && xml.once("solimp")) {
       xml.diagnostics()->warning(
           xml.where(element, "solimp"),
-          fmt::format("solimp d0 = {} is outside [0.0001, 0.9999] and is set to the nearer end",
-                      geom.solimp[0]),
-          "write a d0 between them");
+          fmt::format("solimp {} {} is outside [0.0001, 0.9999] and is set to the nearer end", geom.solimp[0],
+                      geom.solimp[1]),
+          "write values between them");
     }
   }
   std::vector<Material>& all = reader.scene.materials;

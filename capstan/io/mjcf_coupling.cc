@@ -47,8 +47,8 @@ bool read_connect(Reader& reader, const XmlElement* element, const std::string& 
   const auto anchor = reader.xml.vec3(element, "anchor");
   if (!anchor) {
     if (!reader.xml.has(element, "anchor")) {
-      reader.xml.error(element, "anchor", "<connect> has no anchor",
-                       "write anchor=\"x y z\" in body1's frame");
+      reader.xml.attribute_error(element, "anchor", "<connect> has no anchor",
+                                 "write anchor=\"x y z\" in body1's frame");
     }
     return false;
   }
@@ -89,10 +89,10 @@ bool check_scalar_joint(Reader& reader, const XmlElement* element, const char* a
   if (!reader.joint_index.count(name)) return false;
   const JointType type = reader.joint(name).type;
   if (num_velocities(type) == 1) return true;
-  reader.xml.error(element, attribute,
-                   fmt::format("joint '{}' is of type {}; <{}> needs a hinge or slide", name,
-                               joint_type_name(type), XmlFiles::tag(element)),
-                   "name a joint with one degree of freedom");
+  reader.xml.attribute_error(element, attribute,
+                             fmt::format("joint '{}' is of type {}; <{}> needs a hinge or slide", name,
+                                         joint_type_name(type), XmlFiles::tag(element)),
+                             "name a joint with one degree of freedom");
   return false;
 }
 
@@ -127,7 +127,7 @@ void read_fixed_tendon(Reader& reader, const XmlElement* element, const std::str
     term.joint = resolved(reader, Kind::joint, xml.required_text(child, "joint"), suffix);
     term.coefficient = xml.number(child, "coef").value_or(1);
     if (!xml.has(child, "coef"))
-      xml.error(child, "coef", "<joint> of a tendon has no coef", "write coef=\"...\"");
+      xml.attribute_error(child, "coef", "<joint> of a tendon has no coef", "write coef=\"...\"");
     if (!check_scalar_joint(reader, child, "joint", term.joint)) {
       good = false;
       continue;

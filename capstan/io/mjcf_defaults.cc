@@ -21,9 +21,9 @@ void read_linear_term(Reader& reader, const XmlElement* element, const char* nam
   std::array<double, 3> terms = {0, 0, 0};
   if (!reader.xml.vector(element, name, 1, 3, terms.data())) return;
   if (terms[0] < 0) {
-    reader.xml.error(element, name,
-                     fmt::format("<{}> {}=\"{}\" is negative", XmlFiles::tag(element), name, terms[0]),
-                     "write a value of 0 or more");
+    reader.xml.attribute_error(
+        element, name, fmt::format("<{}> {}=\"{}\" is negative", XmlFiles::tag(element), name, terms[0]),
+        "write a value of 0 or more");
     return;
   }
   *value = terms[0];
@@ -36,9 +36,9 @@ void read_at_least_zero(Reader& reader, const XmlElement* element, const char* n
   const auto given = reader.xml.number(element, name);
   if (!given) return;
   if (*given < 0) {
-    reader.xml.error(element, name,
-                     fmt::format("<{}> {}=\"{}\" is negative", XmlFiles::tag(element), name, *given),
-                     "write a value of 0 or more");
+    reader.xml.attribute_error(
+        element, name, fmt::format("<{}> {}=\"{}\" is negative", XmlFiles::tag(element), name, *given),
+        "write a value of 0 or more");
     return;
   }
   *value = *given;
@@ -57,9 +57,10 @@ bool read_solver_parameters(Reader& reader, const XmlElement* element, std::arra
   const bool imp = reader.xml.vector(element, "solimp", 1, 5, solimp->data()) > 0;
   const bool standard = (*solref)[0] > 0 && (*solref)[1] > 0, direct = (*solref)[0] < 0 && (*solref)[1] <= 0;
   if (ref && !standard && !direct) {
-    reader.xml.error(element, "solref",
-                     fmt::format("solref {} {} is neither of the two forms", (*solref)[0], (*solref)[1]),
-                     "write timeconst and dampratio, both above 0, or -stiffness and -damping");
+    reader.xml.attribute_error(
+        element, "solref",
+        fmt::format("solref {} {} is neither of the two forms", (*solref)[0], (*solref)[1]),
+        "write timeconst and dampratio, both above 0, or -stiffness and -damping");
     *solref = {0.02, 1};
   }
   return ref || imp;
@@ -71,16 +72,16 @@ bool is_limited(Reader& reader, const XmlElement* element, Limited limited,
                 const std::array<double, 2>& range, const char* attribute) {
   const bool ordered = range[0] < range[1];
   if (limited == Limited::yes && !ordered) {
-    reader.xml.error(element, attribute,
-                     fmt::format("<{}> is limited but its {} [{}, {}] is empty", XmlFiles::tag(element),
-                                 attribute, range[0], range[1]),
-                     fmt::format("write {}=\"lower upper\" with lower < upper", attribute));
+    reader.xml.attribute_error(element, attribute,
+                               fmt::format("<{}> is limited but its {} [{}, {}] is empty",
+                                           XmlFiles::tag(element), attribute, range[0], range[1]),
+                               fmt::format("write {}=\"lower upper\" with lower < upper", attribute));
     return false;
   }
   if (limited != Limited::automatic) return limited == Limited::yes;
   const bool written = range[0] != 0 || range[1] != 0;
   if (written && !reader.compiler.autolimits) {
-    reader.xml.error(
+    reader.xml.attribute_error(
         element, attribute,
         fmt::format("<{}> has a {} but does not say whether it is limited, and autolimits is off",
                     XmlFiles::tag(element), attribute),
@@ -104,7 +105,8 @@ void overlay_joint(Reader& reader, const XmlElement* element, JointSpec* spec) {
   if (const auto position = xml.vec3(element, "pos")) spec->position = *position;
   if (const auto axis = xml.vec3(element, "axis")) {
     if (axis->norm() < 1e-14) {
-      xml.error(element, "axis", "the axis of a joint is zero", "write a direction, such as axis=\"0 0 1\"");
+      xml.attribute_error(element, "axis", "the axis of a joint is zero",
+                          "write a direction, such as axis=\"0 0 1\"");
     } else {
       spec->axis = *axis;
     }
@@ -154,8 +156,8 @@ void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec) {
   if (const auto bits = xml.integer(element, "conaffinity")) spec->conaffinity = static_cast<unsigned>(*bits);
   if (const auto condim = xml.integer(element, "condim")) {
     if (*condim != 1 && *condim != 3 && *condim != 4 && *condim != 6) {
-      xml.error(element, "condim", fmt::format("<geom> condim=\"{}\" is unknown", *condim),
-                "write 1, 3, 4 or 6");
+      xml.attribute_error(element, "condim", fmt::format("<geom> condim=\"{}\" is unknown", *condim),
+                          "write 1, 3, 4 or 6");
     } else {
       spec->condim = *condim;
     }
@@ -165,8 +167,8 @@ void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec) {
   std::array<double, 3> friction = {spec->friction, 0, 0};
   if (xml.vector(element, "friction", 1, 3, friction.data())) {
     if (friction[0] < 0) {
-      xml.error(element, "friction", fmt::format("<geom> friction {} is negative", friction[0]),
-                "write a coefficient of 0 or more");
+      xml.attribute_error(element, "friction", fmt::format("<geom> friction {} is negative", friction[0]),
+                          "write a coefficient of 0 or more");
     } else {
       spec->friction = friction[0];  // the others act with condim 4 and 6 only, reported there
     }
@@ -203,7 +205,8 @@ void overlay_mesh(Reader& reader, const XmlElement* element, MeshSpec* spec) {
   XmlFiles& xml = reader.xml;
   if (const auto scale = xml.vec3(element, "scale")) {
     if (scale->cwiseAbs().minCoeff() == 0) {
-      xml.error(element, "scale", "a scale of a mesh is zero", "write three numbers that are not 0");
+      xml.attribute_error(element, "scale", "a scale of a mesh is zero",
+                          "write three numbers that are not 0");
     } else {
       spec->scale = *scale;
     }
@@ -229,9 +232,9 @@ void overlay_pair(Reader& reader, const XmlElement* element, PairSpec* spec) {
   std::array<double, 5> friction = {0, 0, 0, 0, 0};
   if (const int n = xml.vector(element, "friction", 1, 5, friction.data())) {
     if (friction[0] < 0 || friction[1] < 0) {
-      xml.error(element, "friction",
-                fmt::format("<pair> friction {} is negative", std::min(friction[0], friction[1])),
-                "write coefficients of 0 or more");
+      xml.attribute_error(element, "friction",
+                          fmt::format("<pair> friction {} is negative", std::min(friction[0], friction[1])),
+                          "write coefficients of 0 or more");
     } else {
       spec->friction = n > 1 ? (friction[0] + friction[1]) / 2 : friction[0];
       if (n > 1 && friction[0] != friction[1]) {
@@ -265,7 +268,8 @@ void overlay_tendon(Reader& reader, const XmlElement* element, TendonSpec* spec)
   if (const int n = xml.vector(element, "springlength", 1, 2, rest.data())) {
     if (n == 1) rest[1] = rest[0];
     if (rest[0] > rest[1]) {
-      xml.error(element, "springlength", "springlength has its lower end above its upper", "swap them");
+      xml.attribute_error(element, "springlength", "springlength has its lower end above its upper",
+                          "swap them");
     } else if (rest[0] != -1 || rest[1] != -1) {  // -1: the length at the springs' references
       spec->springlength = rest;
     }
@@ -285,8 +289,8 @@ const DefaultClass& find_class(Reader& reader, const XmlElement* element, const 
   const auto found = reader.classes.find(name);
   if (found != reader.classes.end()) return found->second;
   if (named) {
-    reader.xml.error(element, "class", fmt::format("default class '{}' does not exist", name),
-                     "define it with <default class=\"...\"> or correct the name");
+    reader.xml.attribute_error(element, "class", fmt::format("default class '{}' does not exist", name),
+                               "define it with <default class=\"...\"> or correct the name");
   }
   return reader.classes.at("main");
 }
@@ -328,8 +332,8 @@ void read_default_class(Reader& reader, const XmlElement* element, DefaultClass*
     if (name.empty()) continue;
     const auto [it, fresh] = reader.classes.try_emplace(name, parent);
     if (!fresh) {
-      xml.error(child, "class", fmt::format("default class '{}' is defined twice", name),
-                fmt::format("rename one; the other is at {}", to_string(it->second.where)));
+      xml.attribute_error(child, "class", fmt::format("default class '{}' is defined twice", name),
+                          fmt::format("rename one; the other is at {}", to_string(it->second.where)));
       continue;
     }
     it->second.name = name;
@@ -344,8 +348,9 @@ void read_defaults(Reader& reader, const XmlElement* element) {
   reader.xml.accept(element);
   const std::string name = reader.xml.text(element, "class").value_or("main");
   if (name != "main") {
-    reader.xml.error(element, "class", fmt::format("the outermost default class is named '{}'", name),
-                     "leave out its name (it is 'main') and nest this class in it");
+    reader.xml.attribute_error(element, "class",
+                               fmt::format("the outermost default class is named '{}'", name),
+                               "leave out its name (it is 'main') and nest this class in it");
   }
   read_default_class(reader, element, &reader.classes.at("main"));
 }

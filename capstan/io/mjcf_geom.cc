@@ -18,9 +18,9 @@ bool place_between(Reader& reader, const XmlElement* element, const std::array<d
   const Vec3 from(ends[0], ends[1], ends[2]), to(ends[3], ends[4], ends[5]);
   *half_length = (from - to).norm() / 2;
   if (*half_length < 1e-14) {
-    reader.xml.error(element, "fromto",
-                     fmt::format("<{}> fromto: both points are the same", XmlFiles::tag(element)),
-                     "write two different points");
+    reader.xml.attribute_error(element, "fromto",
+                               fmt::format("<{}> fromto: both points are the same", XmlFiles::tag(element)),
+                               "write two different points");
     return false;
   }
   pose->position = (from + to) / 2;
@@ -31,10 +31,11 @@ bool place_between(Reader& reader, const XmlElement* element, const std::array<d
 std::optional<Shape> mesh_shape(Reader& reader, const XmlElement* element, const GeomSpec& spec) {
   const auto mesh = reader.meshes.find(spec.mesh_name);
   if (mesh == reader.meshes.end()) {
-    reader.xml.error(element, "mesh",
-                     spec.mesh_name.empty() ? "<geom> of type mesh names no mesh"
-                                            : fmt::format("mesh '{}' does not exist", spec.mesh_name),
-                     "define it in <asset> and write mesh=\"its name\"");
+    reader.xml.attribute_error(element, "mesh",
+                               spec.mesh_name.empty()
+                                   ? "<geom> of type mesh names no mesh"
+                                   : fmt::format("mesh '{}' does not exist", spec.mesh_name),
+                               "define it in <asset> and write mesh=\"its name\"");
     return std::nullopt;
   }
   if (!mesh->second) return std::nullopt;  // said where the mesh was read
@@ -55,10 +56,11 @@ std::optional<Shape> make_shape(Reader& reader, const XmlElement* element, GeomS
     const auto field = reader.hfields.find(spec->hfield_name);
     if (field != reader.hfields.end()) return field->second;
     if (!reader.exists(Kind::hfield, spec->hfield_name)) {
-      xml.error(element, "hfield",
-                spec->hfield_name.empty() ? "<geom> of type hfield names no hfield"
-                                          : fmt::format("hfield '{}' does not exist", spec->hfield_name),
-                "define it in <asset> and write hfield=\"its name\"");
+      xml.attribute_error(element, "hfield",
+                          spec->hfield_name.empty()
+                              ? "<geom> of type hfield names no hfield"
+                              : fmt::format("hfield '{}' does not exist", spec->hfield_name),
+                          "define it in <asset> and write hfield=\"its name\"");
     }
     return std::nullopt;
   }
@@ -78,7 +80,7 @@ std::optional<Shape> make_shape(Reader& reader, const XmlElement* element, GeomS
                                                                                      : 3;
   if (spec->fromto) {
     if (spec->type == GeomSpec::sphere) {
-      xml.error(element, "fromto", "a sphere cannot have fromto", "use a capsule, or pos and size");
+      xml.attribute_error(element, "fromto", "a sphere cannot have fromto", "use a capsule, or pos and size");
       return std::nullopt;
     }
     double half_length = 0;
@@ -89,10 +91,11 @@ std::optional<Shape> make_shape(Reader& reader, const XmlElement* element, GeomS
   }
   for (int i = 0; i < needed; ++i) {
     if (size[i] > 0) continue;
-    xml.error(element, "size", fmt::format("a {} has size[{}] = {}", kNames[spec->type], i, size[i]),
-              spec->type == GeomSpec::sphere ? "write size=\"radius\", above 0"
-              : needed == 2                  ? "write size=\"radius half_length\", both above 0"
-                                             : "write size=\"half_x half_y half_z\", all above 0");
+    xml.attribute_error(element, "size",
+                        fmt::format("a {} has size[{}] = {}", kNames[spec->type], i, size[i]),
+                        spec->type == GeomSpec::sphere ? "write size=\"radius\", above 0"
+                        : needed == 2                  ? "write size=\"radius half_length\", both above 0"
+                                                       : "write size=\"half_x half_y half_z\", all above 0");
     return std::nullopt;
   }
   switch (spec->type) {
@@ -144,8 +147,8 @@ void read_geom(Reader& reader, const XmlElement* element, const Scope& scope) {
   if (!spec.material.empty()) {
     const auto colour = reader.colours.find(spec.material);
     if (colour == reader.colours.end()) {
-      xml.error(element, "material", fmt::format("material '{}' does not exist", spec.material),
-                "define it in <asset> or correct the name");
+      xml.attribute_error(element, "material", fmt::format("material '{}' does not exist", spec.material),
+                          "define it in <asset> or correct the name");
     } else if (colour->second.rgba) {
       shape.rgba = *colour->second.rgba;
     }

@@ -1,3 +1,4 @@
+// <compiler inertiafromgeom="true">: an <inertial> gives way to the body's shapes, where any has mass.
 // <compiler boundmass boundinertia settotalmass>: MuJoCo applies these after it has the inertia of each body,
 // so where one is asked for, the inertia that compile() would infer from the shapes is computed here.
 #include <Eigen/Eigenvalues>
@@ -43,9 +44,18 @@ std::optional<Inertia> inertia_of_shapes(const Scene& scene, const std::vector<i
 
 }  // namespace
 
-void bound_masses(Reader& reader) {
+void settle_masses(Reader& reader) {
   const Compiler& compiler = reader.compiler;
   Scene& scene = reader.scene;
+  if (compiler.inertia_from_geom == Compiler::FromGeom::yes) {
+    std::set<std::string> weighed;
+    for (const ShapeInstance& shape : scene.shapes) {
+      if (shape.has_mass) weighed.insert(shape.body);
+    }
+    for (Body& body : scene.bodies) {
+      if (weighed.count(body.name)) body.inertia.reset();
+    }
+  }
   const bool bounds = compiler.bound_mass > 0 || compiler.bound_inertia > 0;
   if (!bounds && compiler.total_mass <= 0) return;
   std::map<std::string, std::vector<int>> shapes_of;

@@ -9,7 +9,7 @@
 //   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
-//   mjcf_mass.cc      boundmass, boundinertia, settotalmass
+//   mjcf_mass.cc      inertiafromgeom, boundmass, boundinertia, settotalmass
 #pragma once
 
 #include <map>
@@ -115,7 +115,7 @@ void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
 struct SolverMapping {
   double stiffness_per_kilogram = 0;  // [1/s^2]
   double relaxation_time = 0;         // [s]
-  bool clamped = false;               // d0 was at or beyond MuJoCo's bounds
+  bool clamped = false;               // d0 or dw was beyond MuJoCo's bounds
 };
 SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp);
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom);
@@ -126,7 +126,7 @@ void read_equality(Reader& reader, const XmlElement* element);
 void read_tendon(Reader& reader, const XmlElement* element);
 void read_actuators(Reader& reader, const XmlElement* element);
 void read_keyframes(Reader& reader, const XmlElement* element);
-void bound_masses(Reader& reader);
+void settle_masses(Reader& reader);
 
 // An element outside the body tree that names something inside a <replicate> is repeated with it, as MuJoCo
 // does: the suffixes to use, {""} in the ordinary case.

@@ -69,8 +69,8 @@ Pose read_origin(Urdf& u, const XmlElement* element) {
 double required_number(Urdf& u, const XmlElement* element, const char* name) {
   const auto value = u.xml.number(element, name);
   if (!value && !u.xml.has(element, name)) {
-    u.xml.error(element, name, fmt::format("<{}> has no {}", XmlFiles::tag(element), name),
-                fmt::format("write {}=\"...\"", name));
+    u.xml.attribute_error(element, name, fmt::format("<{}> has no {}", XmlFiles::tag(element), name),
+                          fmt::format("write {}=\"...\"", name));
   }
   return value.value_or(0);
 }
@@ -92,8 +92,8 @@ std::optional<Inertia> read_inertial(Urdf& u, const XmlElement* link, const std:
   Inertia inertia;
   inertia.mass = required_number(u, mass, "value");
   if (inertia.mass < 0) {
-    xml.error(mass, "value", fmt::format("link '{}' has mass {} kg", name, inertia.mass),
-              "write a mass above 0");
+    xml.attribute_error(mass, "value", fmt::format("link '{}' has mass {} kg", name, inertia.mass),
+                        "write a mass above 0");
   }
   double m[6];
   const char* names[] = {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"};
@@ -131,9 +131,9 @@ std::string resolve_path(Urdf& u, const XmlElement* element, const std::string& 
     if (!at.has_parent_path() || at.parent_path() == at) break;
     at = at.parent_path();
   }
-  u.xml.error(element, "filename", fmt::format("'{}' is not found", name),
-              fmt::format("put '{}' into a folder '{}' in or above '{}', or write a relative path", rest,
-                          folder, directory.empty() ? "." : directory.string()));
+  u.xml.attribute_error(element, "filename", fmt::format("'{}' is not found", name),
+                        fmt::format("put '{}' into a folder '{}' in or above '{}', or write a relative path",
+                                    rest, folder, directory.empty() ? "." : directory.string()));
   return "";
 }
 
@@ -142,7 +142,7 @@ std::optional<Shape> read_mesh_shape(Urdf& u, const XmlElement* element, bool vi
   const std::string name = xml.required_text(element, "filename");
   const Vec3 scale = xml.vec3(element, "scale").value_or(Vec3::Ones());
   if (scale.cwiseAbs().minCoeff() == 0) {
-    xml.error(element, "scale", "a scale of a mesh is zero", "write three numbers that are not 0");
+    xml.attribute_error(element, "scale", "a scale of a mesh is zero", "write three numbers that are not 0");
     return std::nullopt;
   }
   if (name.empty()) return std::nullopt;
@@ -191,8 +191,8 @@ std::optional<Shape> read_geometry(Urdf& u, const XmlElement* element, bool visu
   const auto positive = [&](const char* name) {
     const double value = required_number(u, shape, name);
     if (value <= 0 && xml.has(shape, name)) {
-      xml.error(shape, name, fmt::format("<{}> {}=\"{}\" is not above 0", tag, name, value),
-                "write metres, above 0");
+      xml.attribute_error(shape, name, fmt::format("<{}> {}=\"{}\" is not above 0", tag, name, value),
+                          "write metres, above 0");
     }
     return value;
   };
@@ -200,7 +200,8 @@ std::optional<Shape> read_geometry(Urdf& u, const XmlElement* element, bool visu
   if (tag == "box") {
     const Vec3 size = xml.vec3(shape, "size").value_or(Vec3::Zero());
     if (size.minCoeff() <= 0) {
-      xml.error(shape, "size", "<box> has no positive size", "write size=\"x y z\" in metres, all above 0");
+      xml.attribute_error(shape, "size", "<box> has no positive size",
+                          "write size=\"x y z\" in metres, all above 0");
       return std::nullopt;
     }
     return Box{size / 2};
@@ -295,8 +296,9 @@ void read_limit(Urdf& u, const XmlElement* element, const std::string& type, Joi
           fmt::format("joint '{}' has {} limit 0, which is taken as no limit", joint->name, name),
           "write the limit, or leave it out");
     } else {
-      xml.error(limit, name, fmt::format("joint '{}' has a negative {} limit {}", joint->name, name, *value),
-                "write a value above 0");
+      xml.attribute_error(limit, name,
+                          fmt::format("joint '{}' has a negative {} limit {}", joint->name, name, *value),
+                          "write a value above 0");
     }
   };
   positive("effort", &joint->effort_limit);
@@ -304,10 +306,10 @@ void read_limit(Urdf& u, const XmlElement* element, const std::string& type, Joi
   const Range range{xml.number(limit, "lower").value_or(0), xml.number(limit, "upper").value_or(0)};
   if (!ranged) return;
   if (range.lower > range.upper) {
-    xml.error(limit, "lower",
-              fmt::format("joint '{}' has lower limit {} above upper limit {}", joint->name, range.lower,
-                          range.upper),
-              "swap them");
+    xml.attribute_error(limit, "lower",
+                        fmt::format("joint '{}' has lower limit {} above upper limit {}", joint->name,
+                                    range.lower, range.upper),
+                        "swap them");
     return;
   }
   joint->limits = {range};
@@ -335,8 +337,9 @@ void read_joint(Urdf& u, const XmlElement* element) {
     } else {
       *name = xml.required_text(end, "link");
       if (!name->empty() && !u.links.count(*name)) {
-        xml.error(end, "link", fmt::format("link '{}' of joint '{}' does not exist", *name, joint.name),
-                  "define it or correct the name");
+        xml.attribute_error(end, "link",
+                            fmt::format("link '{}' of joint '{}' does not exist", *name, joint.name),
+                            "define it or correct the name");
         name->clear();
       }
     }
@@ -347,8 +350,8 @@ void read_joint(Urdf& u, const XmlElement* element) {
     joint.axis = xml.vec3(axis, "xyz").value_or(joint.axis);
     const bool needs_axis = joint.type != JointType::weld && joint.type != JointType::free;
     if (joint.axis.norm() < 1e-14 && needs_axis) {
-      xml.error(axis, "xyz", fmt::format("the axis of joint '{}' is zero", joint.name),
-                "write a direction, such as xyz=\"0 0 1\"");
+      xml.attribute_error(axis, "xyz", fmt::format("the axis of joint '{}' is zero", joint.name),
+                          "write a direction, such as xyz=\"0 0 1\"");
     }
     if (joint.axis.norm() < 1e-14) joint.axis = Vec3(1, 0, 0);
   }
@@ -368,8 +371,8 @@ void read_joint(Urdf& u, const XmlElement* element) {
   }
   if (joint.name.empty() || read.parent.empty() || read.child.empty()) return;
   if (const auto other = u.joints.find(joint.name); other != u.joints.end()) {
-    xml.error(element, "name", fmt::format("joint name '{}' is used twice", joint.name),
-              fmt::format("rename one; the other is at {}", to_string(other->second.joint.where)));
+    xml.attribute_error(element, "name", fmt::format("joint name '{}' is used twice", joint.name),
+                        fmt::format("rename one; the other is at {}", to_string(other->second.joint.where)));
     return;
   }
   if (const auto other = u.joint_of.find(read.child); other != u.joint_of.end()) {
@@ -401,9 +404,9 @@ void read_mimics(Urdf& u) {
     if (coupler.joint_b.empty()) continue;
     const auto other = u.joints.find(coupler.joint_b);
     if (other == u.joints.end()) {
-      xml.error(mimic, "joint",
-                fmt::format("joint '{}' mimics '{}', which does not exist", name, coupler.joint_b),
-                "correct the name");
+      xml.attribute_error(mimic, "joint",
+                          fmt::format("joint '{}' mimics '{}', which does not exist", name, coupler.joint_b),
+                          "correct the name");
       continue;
     }
     if (num_velocities(read.joint.type) != 1 || num_velocities(other->second.joint.type) != 1) {
@@ -471,8 +474,8 @@ void build(Urdf& u, const std::string& root) {
     const auto inertia = read_inertial(u, link, name);
     if (is_world) continue;
     if (name == kWorld) {
-      u.xml.error(link, "name", "link 'world' has a parent",
-                  "rename it; 'world' is the body that never moves");
+      u.xml.attribute_error(link, "name", "link 'world' has a parent",
+                            "rename it; 'world' is the body that never moves");
       continue;
     }
     Body body;
@@ -506,8 +509,9 @@ void read_robot(Urdf& u, const XmlElement* robot) {
       if (fresh) {
         u.link_order.push_back(name);
       } else {
-        xml.error(child, "name", fmt::format("link name '{}' is used twice", name),
-                  fmt::format("rename one; the other is at {}", to_string(xml.where(other->second))));
+        xml.attribute_error(
+            child, "name", fmt::format("link name '{}' is used twice", name),
+            fmt::format("rename one; the other is at {}", to_string(xml.where(other->second))));
       }
     } else if (tag == "transmission" || tag == "gazebo" || tag == "sensor" || tag == "mujoco" ||
                tag == "drake" || tag == "ros2_control") {

@@ -52,7 +52,8 @@ std::string syntax_problem(const XMLDocument& document, std::string* remedy) {
       return "the file holds no XML";
     case tinyxml2::XML_ELEMENT_DEPTH_EXCEEDED:
       *remedy = "move inner elements to a file of their own and <include> it";
-      return fmt::format("elements are nested deeper than {}", TINYXML2_MAX_ELEMENT_DEPTH);
+      return fmt::format("elements are nested deeper than the parser takes (about {})",
+                         TINYXML2_MAX_ELEMENT_DEPTH);
     default:
       return fmt::format("not well-formed XML ({})", document.ErrorName());
   }
@@ -105,7 +106,7 @@ const XmlElement* XmlFiles::load(const std::string& path, const Source& referrer
   return root;
 }
 
-// Nesting, number of elements and repeated attributes, without recursion.
+// Nesting and number of elements, without recursion.
 bool XmlFiles::check_shape(const XmlElement* root) {
   int depth = 1;
   const XmlElement* element = root;
@@ -115,15 +116,6 @@ bool XmlFiles::check_shape(const XmlElement* root) {
       error(element, fmt::format("elements are nested deeper than {}", limits_.max_nesting),
             "flatten the file, or raise the limit max_nesting");
       return false;
-    }
-    for (const XMLAttribute* a = element->FirstAttribute(); a; a = a->Next()) {
-      for (const XMLAttribute* b = element->FirstAttribute(); b != a; b = b->Next()) {
-        if (std::strcmp(a->Name(), b->Name()) == 0) {
-          diagnostics_->error({where(element).file, a->GetLineNum()},
-                              fmt::format("<{}> has attribute '{}' twice", tag(element), a->Name()),
-                              "keep one of them");
-        }
-      }
     }
     if (const XmlElement* child = element->FirstChildElement()) {
       element = child;
@@ -204,11 +196,6 @@ void XmlFiles::error(const XmlElement* element, const std::string& what, const s
   diagnostics_->error(where(element), what, remedy);
 }
 
-void XmlFiles::error(const XmlElement* element, const char* attribute, const std::string& what,
-                     const std::string& remedy) {
-  bad(element, attribute, what, remedy);
-}
-
 void XmlFiles::warning(const XmlElement* element, const std::string& what, const std::string& remedy) {
   diagnostics_->warning(where(element), what, remedy);
 }
@@ -221,9 +208,8 @@ const XMLAttribute* XmlFiles::find(const XmlElement* element, const char* name) 
   return attribute;
 }
 
-// One message for one attribute, however often its element is used.
-void XmlFiles::bad(const XmlElement* element, const char* name, const std::string& what,
-                   const std::string& remedy) {
+void XmlFiles::attribute_error(const XmlElement* element, const char* name, const std::string& what,
+                               const std::string& remedy) {
   const XMLAttribute* attribute = element->FindAttribute(name);
   const void* key = attribute ? static_cast<const void*>(attribute) : static_cast<const void*>(element);
   if (!complained_.insert(key).second) return;
@@ -248,8 +234,8 @@ std::optional<std::string> XmlFiles::text(const XmlElement* element, const char*
 std::string XmlFiles::required_text(const XmlElement* element, const char* name) {
   const auto value = text(element, name);
   if (!value || value->empty()) {
-    bad(element, name, fmt::format("<{}> has no {}", tag(element), name),
-        fmt::format("write {}=\"...\"", name));
+    attribute_error(element, name, fmt::format("<{}> has no {}", tag(element), name),
+                    fmt::format("write {}=\"...\"", name));
     return "";
   }
   return *value;
@@ -269,14 +255,15 @@ bool XmlFiles::parse_numbers(const XmlElement* element, const char* name, std::v
     auto [next, problem] = std::from_chars(at, end, value);
     if (problem == std::errc::result_out_of_range) value = std::strtod(at, nullptr);
     if (problem == std::errc::invalid_argument || (next != end && !space(*next))) {
-      bad(element, name,
-          fmt::format("<{}> {}=\"{}\" is not a list of numbers", tag(element), name,
-                      shortened(attribute->Value())),
-          "separate plain numbers by spaces");
+      attribute_error(element, name,
+                      fmt::format("<{}> {}=\"{}\" is not a list of numbers", tag(element), name,
+                                  shortened(attribute->Value())),
+                      "separate plain numbers by spaces");
       return false;
     }
     if (!std::isfinite(value)) {
-      bad(element, name,
+      attribute_error(
+          element, name,
           fmt::format("<{}> {}=\"{}\" is not finite", tag(element), name, shortened(attribute->Value())),
           "write finite numbers");
       return false;
@@ -292,10 +279,10 @@ int XmlFiles::vector(const XmlElement* element, const char* name, int least, int
   const int size = static_cast<int>(values.size());
   if (size < least || size > most) {
     const std::string expected = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-    bad(element, name,
-        fmt::format("<{}> {}=\"{}\" has {} number{}", tag(element), name, shortened(element->Attribute(name)),
-                    size, size == 1 ? "" : "s"),
-        "write " + expected);
+    attribute_error(element, name,
+                    fmt::format("<{}> {}=\"{}\" has {} number{}", tag(element), name,
+                                shortened(element->Attribute(name)), size, size == 1 ? "" : "s"),
+                    "write " + expected);
     return 0;
   }
   std::copy(values.begin(), values.end(), out);
@@ -324,10 +311,10 @@ std::optional<int> XmlFiles::integer(const XmlElement* element, const char* name
   const auto value = number(element, name);
   if (!value) return std::nullopt;
   if (*value != std::floor(*value) || std::abs(*value) > 2147483647.0) {
-    bad(element, name,
-        fmt::format("<{}> {}=\"{}\" is not a whole number", tag(element), name,
-                    shortened(element->Attribute(name))),
-        "write an integer of at most 31 bits");
+    attribute_error(element, name,
+                    fmt::format("<{}> {}=\"{}\" is not a whole number", tag(element), name,
+                                shortened(element->Attribute(name))),
+                    "write an integer of at most 31 bits");
     return std::nullopt;
   }
   return static_cast<int>(*value);
@@ -343,8 +330,9 @@ std::optional<int> XmlFiles::keyword(const XmlElement* element, const char* name
     if (*value == word) return index;
     all += (index++ ? ", " : "") + std::string(word);
   }
-  bad(element, name, fmt::format("<{}> {}=\"{}\" is unknown", tag(element), name, shortened(value->c_str())),
-      "write one of " + all);
+  attribute_error(element, name,
+                  fmt::format("<{}> {}=\"{}\" is unknown", tag(element), name, shortened(value->c_str())),
+                  "write one of " + all);
   return std::nullopt;
 }
 

@@ -85,8 +85,10 @@ class XmlFiles {
   bool exhausted() const { return exhausted_; }
 
   void error(const XmlElement* element, const std::string& what, const std::string& remedy = "");
-  void error(const XmlElement* element, const char* attribute, const std::string& what,
-             const std::string& remedy = "");
+  // At the attribute's line (the element's, when it is absent); one message for one attribute, however often
+  // its element is used.
+  void attribute_error(const XmlElement* element, const char* attribute, const std::string& what,
+                       const std::string& remedy);
   void warning(const XmlElement* element, const std::string& what, const std::string& remedy = "");
   // True the first time it is called with this key.
   bool once(const std::string& key) { return said_.insert(key).second; }
@@ -100,7 +102,6 @@ class XmlFiles {
  private:
   struct File;
   const tinyxml2::XMLAttribute* find(const XmlElement* element, const char* name);
-  void bad(const XmlElement* element, const char* name, const std::string& what, const std::string& remedy);
   bool parse_numbers(const XmlElement* element, const char* name, std::vector<double>* out);
   bool check_shape(const XmlElement* root);
   void list_unread(const XmlElement* element);

@@ -57,7 +57,7 @@ Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics*
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
   session->open_files.push_back(error ? path : canonical.string());
-  YamlReader reader{{path, diagnostics}, *session, scene, {}};
+  YamlReader reader{{path, diagnostics}, *session, scene, {}, {}, {}};
   YamlFields root(reader.source, *tree, "the scene");
   if (tree->kind == YamlNode::Kind::map && check_version(&root)) {
     root.text("name", &scene.name);
@@ -70,6 +70,7 @@ Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics*
     });
     root.each("shapes", [&](const YamlNode& node) { read_shape(&reader, node, nullptr); });
     root.each("sites", [&](const YamlNode& node) { read_site(&reader, node, nullptr); });
+    check_model_parents(reader);
     read_couplings(&reader, &root);
     read_keyframes(&reader, &root);
     root.done();

@@ -66,6 +66,15 @@ void read_limits(YamlFields* fields, Joint* joint) {
   joint->limits = std::move(limits);
 }
 
+// key [rad or m], or key_deg where the joint only turns.
+void read_reference(YamlFields* fields, const std::string& key, JointType type, double* value) {
+  if (turns(type)) {
+    fields->angle(key, value);
+  } else {
+    fields->number(key, value);
+  }
+}
+
 // A number for joints with one, else a list.
 bool read_values(YamlFields* fields, const std::string& key, int count, std::vector<double>* values) {
   const YamlNode* node = fields->find(key);
@@ -222,13 +231,22 @@ Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& de
     return joint;
   }
   joint.type = static_cast<JointType>(type);
-  fields.vec3("position", &joint.position);
-  fields.direction("axis", &joint.axis);
-  fields.direction("axis2", &joint.axis2);
-  fields.number("pitch", &joint.pitch);
-  fields.angle("reference", &joint.reference);
+  // Only the keys that mean something for this type are known.
+  const bool one_dof = num_velocities(joint.type) == 1;
+  const bool weld = joint.type == JointType::weld, prismatic = joint.type == JointType::prismatic;
+  const bool has_axis = one_dof || joint.type == JointType::universal || joint.type == JointType::planar;
+  if (!weld && !prismatic && joint.type != JointType::free) fields.vec3("position", &joint.position);
+  if (has_axis) fields.direction("axis", &joint.axis);
+  if (has_axis && !one_dof) fields.direction("axis2", &joint.axis2);
+  if (joint.type == JointType::screw) fields.number("pitch", &joint.pitch);
+  if (one_dof) read_reference(&fields, "reference", joint.type, &joint.reference);
+  if (weld) {
+    fields.rename(fmt::format("weld joint '{}'", joint.name));
+    fields.done();
+    return joint;
+  }
   fields.number("stiffness", &joint.stiffness, kNotNegative);
-  fields.angle("spring_reference", &joint.spring_reference);
+  if (has_axis) read_reference(&fields, "spring_reference", joint.type, &joint.spring_reference);
   fields.number("damping", &joint.damping, kNotNegative);
   fields.number("dry_friction", &joint.dry_friction, kNotNegative);
   fields.number("rotor_inertia", &joint.rotor_inertia, kNotNegative);
@@ -236,6 +254,7 @@ Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& de
   fields.number("effort_limit", &joint.effort_limit, kNotNegativeOrInfinite);
   fields.number("velocity_limit", &joint.velocity_limit, kNotNegativeOrInfinite);
   read_joint_start(&fields, joint, initial);
+  fields.rename(fmt::format("{} joint '{}'", joint_type_name(joint.type), joint.name));
   fields.done();
   if (joint.type == JointType::screw && !fields.has("pitch")) {
     fields.error(node, fmt::format("{} is a screw without pitch", fields.what()),

@@ -117,6 +117,8 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
   if (fields.number("effort_limit", &effort, kNotNegativeOrInfinite))
     actuator.force_range = {-effort, effort};
   fields.range("force_range", &actuator.force_range);
+  constexpr const char* kinds[] = {"torque", "pd", "velocity", "general"};
+  fields.rename(fmt::format("{} actuator '{}'", kinds[type], actuator.name));
   fields.done();
   reader->scene.actuators.push_back(std::move(actuator));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/scene_kind.h"
@@ -143,7 +144,7 @@ std::string instance_name(std::string pattern, const std::array<long, 3>& index)
 // --- One model -------------------------------------------------------------------------------------------
 
 // How the model's roots are attached, when the scene says so.
-void read_root_joint(YamlReader* reader, YamlFields* fields, const Scene& model, Placement* placement) {
+void read_root_joint(YamlReader* reader, YamlFields* fields, const Scene& model, Instance* instance) {
   const YamlNode* node = fields->find("joint");
   if (!node) return;
   Keyframe start;
@@ -170,7 +171,7 @@ void read_root_joint(YamlReader* reader, YamlFields* fields, const Scene& model,
                                : "its bodies, but not the shapes that the model has on its world"),
         "give the model a root body that holds them");
   }
-  placement->root_joint = std::move(joint);
+  instance->root_joint = std::move(joint);
 }
 
 // The model with the start that the scene asks for; the same one when it asks for none.
@@ -209,32 +210,34 @@ bool read_model(YamlReader* reader, const YamlNode& node) {
     if (!fields.has("file")) fields.error(node, "a model has no file", "write 'file: arm.xml'");
     return false;
   }
-  Placement placement;
-  placement.name = fs::path(file).stem().string();
-  fields.text("name", &placement.name);
-  fields.rename(fmt::format("model '{}'", placement.name));
-  placement.materials_name = placement.name;
-  read_pose(&fields, &placement.pose);
-  fields.text("parent", &placement.parent);
-  fields.flag("use_options", &placement.use_options);
+  Instance instance;
+  instance.name = fs::path(file).stem().string();
+  fields.text("name", &instance.name);
+  fields.rename(fmt::format("model '{}'", instance.name));
+  instance.materials_name = instance.name;
+  read_pose(&fields, &instance.pose);
+  if (fields.text("parent", &instance.parent)) {
+    reader->model_parents.emplace_back(instance.parent, fields.where("parent"));
+  }
+  fields.flag("use_options", &instance.use_options);
 
   Repeat repeat;
   const YamlNode* repeat_node = fields.find("repeat");
-  bool ok = !repeat_node || read_repeat(reader, *repeat_node, placement.name, &repeat);
-  if (repeat_node && placement.name.empty()) {
+  bool ok = !repeat_node || read_repeat(reader, *repeat_node, instance.name, &repeat);
+  if (repeat_node && instance.name.empty()) {
     fields.error(*repeat_node, "a model without a name is repeated",
                  "write a name; the copies get its number");
     ok = false;
   }
   std::shared_ptr<const Scene> model = load_model(reader, reader->beside(file), fields.where("file"));
   if (model) {
-    read_root_joint(reader, &fields, *model, &placement);
+    read_root_joint(reader, &fields, *model, &instance);
     model = with_start(&fields, model);
   } else {
     for (const char* key : {"joint", "keyframe", "initial"}) fields.has(key);
   }
   fields.done();
-  if (!model || !ok) return placement.use_options;
+  if (!model || !ok) return instance.use_options;
 
   if (!repeat_node) repeat.count = {1};
   std::array<long, 3> n = {1, 1, 1};
@@ -243,22 +246,28 @@ bool read_model(YamlReader* reader, const YamlNode& node) {
   if (num_elements(reader->scene) + n[0] * n[1] * n[2] * num_elements(*model) > most) {
     fields.error(node, fmt::format("{} brings the scene to more than {} elements", fields.what(), most),
                  "repeat less, or raise the limit (ReadLimits::max_elements)");
-    return placement.use_options;
+    return instance.use_options;
   }
-  const Vec3 start = placement.pose.position;
+  const Vec3 start = instance.pose.position;
   for (long i = 0; i < n[0]; ++i) {
     for (long j = 0; j < n[1]; ++j) {
       for (long k = 0; k < n[2]; ++k) {
         const Vec3 steps(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
         // One count: steps of the whole spacing. A grid: each count along its own axis.
-        placement.pose.position = start + (repeat.count.size() == 1 ? Vec3(steps.x() * repeat.spacing)
-                                                                    : steps.cwiseProduct(repeat.spacing));
-        if (repeat_node) placement.name = instance_name(repeat.names, {i, j, k});
-        append(&reader->scene, *model, placement);
+        instance.pose.position = start + (repeat.count.size() == 1 ? Vec3(steps.x() * repeat.spacing)
+                                                                   : steps.cwiseProduct(repeat.spacing));
+        if (repeat_node) instance.name = instance_name(repeat.names, {i, j, k});
+        const auto [same, added] = reader->model_lines.try_emplace(instance.name, node.line);
+        if (!added && !instance.name.empty()) {
+          fields.error(node, fmt::format("a model named '{}' is placed a second time", instance.name),
+                       fmt::format("the first is at line {}; give this one another name", same->second));
+          return instance.use_options;
+        }
+        append(&reader->scene, *model, instance);
       }
     }
   }
-  return placement.use_options;
+  return instance.use_options;
 }
 
 }  // namespace
@@ -271,6 +280,19 @@ void read_models(YamlReader* reader, YamlFields* root) {
       root->error(node, "a second model says use_options", "options can come from one model only");
     }
   });
+}
+
+void check_model_parents(const YamlReader& reader) {
+  if (reader.model_parents.empty()) return;
+  std::vector<std::string> names = {kWorld};
+  for (const Body& body : reader.scene.bodies) names.push_back(body.name);
+  const std::set<std::string> known(names.begin(), names.end());
+  for (const auto& [parent, where] : reader.model_parents) {
+    if (known.count(parent)) continue;
+    reader.source.diagnostics->error(where,
+                                     fmt::format("a model is attached to the unknown body '{}'", parent),
+                                     did_you_mean(parent, names, "write the name of a body of this scene"));
+  }
 }
 
 }  // namespace capstan

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "capstan/io/yaml_fields.h"
@@ -26,7 +27,9 @@ struct YamlReader {
   YamlSource source;
   YamlSession& session;
   Scene& scene;
-  std::map<std::string, int> unnamed_shapes;  // how many have been given each name
+  std::map<std::string, int> unnamed_shapes;                  // how many have been given each name
+  std::map<std::string, int> model_lines;                     // of the models placed, by their names
+  std::vector<std::pair<std::string, Source>> model_parents;  // checked when all bodies are known
 
   std::string beside(const std::string& path) const;  // relative paths are relative to the scene file
 };
@@ -48,6 +51,7 @@ void read_body(YamlReader* reader, const YamlNode& node, const std::string* pare
 Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& default_name,
                  Keyframe* initial);
 void read_models(YamlReader* reader, YamlFields* root);
+void check_model_parents(const YamlReader& reader);         // after all bodies are read
 void read_couplings(YamlReader* reader, YamlFields* root);  // tendons, actuators, constraints, excludes
 // q, q_deg, v, control, time; names are those of `scene`. Entries replace those that `key` has.
 void read_state(YamlFields* fields, const Scene& scene, Keyframe* key);

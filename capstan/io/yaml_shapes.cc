@@ -36,7 +36,8 @@ bool read_rotation(YamlFields* fields, Vec4* quat_wxyz) {
                     "write a unit quaternion [w, x, y, z]; no turn is [1, 0, 0, 0]");
       return false;
     }
-    *quat_wxyz = quat / norm;
+    // Unit to rounding: the bits stay, so that a scene that was written is read back the same.
+    *quat_wxyz = std::abs(norm - 1) > 4e-16 ? Vec4(quat / norm) : quat;
     return true;
   }
   Vec3 v;
@@ -211,7 +212,7 @@ bool read_height_field(YamlFields* fields, HeightField* field) {
   std::vector<double> lengths;
   need(fields, size && read_numbers(fields->source(), *size, fields->of("size"), 2, 2, kPositive, &lengths),
        "size", &ok);
-  need(fields, fields->number("base", &field->base, kPositive), "base", &ok);
+  need(fields, fields->number("base", &field->base, kNotNegative), "base", &ok);
   std::vector<double> heights, row;
   fields->each("heights", [&](const YamlNode& node) {
     const std::string what = fmt::format("row {} of heights", ++field->rows);

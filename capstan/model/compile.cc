@@ -32,7 +32,7 @@ int find(const std::vector<T>& things, const std::string& name) {
 
 // A dof that nothing resists has no acceleration: it carries no mass, inertia or rotor, nor does anything
 // after it.
-void Compiler::check_mass_matrix() {
+void ModelCompiler::check_mass_matrix() {
   std::vector<double> mass(model.num_links());
   for (int l = model.num_links() - 1; l > 0; --l) {
     const Link& link = model.links[l];
@@ -51,7 +51,7 @@ void Compiler::check_mass_matrix() {
 }
 
 Model compile(const Scene& scene, Diagnostics* diagnostics) {
-  Compiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}};
+  ModelCompiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}};
   c.model.name = scene.name;
   c.model.options = scene.options;
   check_options(scene, *diagnostics);

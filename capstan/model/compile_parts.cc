@@ -82,8 +82,8 @@ void check_material(const Material& m, Diagnostics& d) {
 
 }  // namespace
 
-int Compiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
-                      const Source& where, const std::string& user) {
+int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
+                           const Source& where, const std::string& user) {
   if (const auto it = map.find(name); it != map.end()) return it->second;
   std::string known;
   int count = 0;
@@ -99,7 +99,7 @@ int Compiler::resolve(const std::map<std::string, int>& map, const char* kind, c
   return -1;
 }
 
-void Compiler::compile_materials() {
+void ModelCompiler::compile_materials() {
   model.materials = scene.materials;
   index_names(scene.materials, "material", &material_index, &diagnostics);
   for (const Material& m : scene.materials) check_material(m, diagnostics);
@@ -111,7 +111,7 @@ void Compiler::compile_materials() {
   }
 }
 
-void Compiler::compile_shapes() {
+void ModelCompiler::compile_shapes() {
   index_names(scene.shapes, "shape", &shape_index, &diagnostics);
   for (const ShapeInstance& s : scene.shapes) {
     check_shape(s, diagnostics);
@@ -148,7 +148,7 @@ void Compiler::compile_shapes() {
   }
 }
 
-void Compiler::compile_sites() {
+void ModelCompiler::compile_sites() {
   std::map<std::string, int> index;
   index_names(scene.sites, "site", &index, &diagnostics);
   for (const Site& site : scene.sites) {
@@ -158,7 +158,7 @@ void Compiler::compile_sites() {
   }
 }
 
-void Compiler::compile_transmissions() {
+void ModelCompiler::compile_transmissions() {
   index_names(scene.tendons, "tendon", &tendon_index, &diagnostics);
   index_names(scene.actuators, "actuator", &actuator_index, &diagnostics);
 
@@ -273,7 +273,7 @@ void Compiler::compile_transmissions() {
   }
 }
 
-void Compiler::compile_constraints() {
+void ModelCompiler::compile_constraints() {
   for (const Constraint& c : scene.constraints) {
     const std::string who = quoted("constraint", c.name);
     ModelConstraint entry;
@@ -322,7 +322,7 @@ void Compiler::compile_constraints() {
   }
 }
 
-void Compiler::compile_filters() {
+void ModelCompiler::compile_filters() {
   for (const CollisionExclude& e : scene.excludes) {
     const int a = resolve(body_index, "body", e.body_a, e.where, "the first body of an exclusion");
     const int b = resolve(body_index, "body", e.body_b, e.where, "the second body of an exclusion");
@@ -343,7 +343,7 @@ void Compiler::compile_filters() {
   }
 }
 
-ModelKeyframe Compiler::make_keyframe(const Keyframe& keyframe) {
+ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
   ModelKeyframe result{keyframe.name, keyframe.time, VecX::Zero(model.num_positions),
                        VecX::Zero(model.num_velocities()),
                        VecX::Zero(static_cast<int>(model.actuators.size()))};
@@ -413,14 +413,14 @@ ModelKeyframe Compiler::make_keyframe(const Keyframe& keyframe) {
   return result;
 }
 
-void Compiler::compile_keyframes() {
+void ModelCompiler::compile_keyframes() {
   std::map<std::string, int> index;
   index_names(scene.keyframes, "keyframe", &index, &diagnostics);
   model.initial = make_keyframe(scene.initial);
   for (const Keyframe& keyframe : scene.keyframes) model.keyframes.push_back(make_keyframe(keyframe));
 }
 
-void Compiler::compute_fingerprint() {
+void ModelCompiler::compute_fingerprint() {
   Hash hash;
   hash.add(static_cast<std::int64_t>(model.num_positions));
   for (const ModelBody& body : model.bodies) hash.add(body.name);

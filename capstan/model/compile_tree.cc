@@ -81,7 +81,7 @@ std::string quoted(const char* kind, const std::string& name) {
   return fmt::format("{} '{}'", kind, name);
 }
 
-bool Compiler::compile_bodies() {
+bool ModelCompiler::compile_bodies() {
   const int n = static_cast<int>(scene.bodies.size());
   std::map<std::string, int> by_name;  // scene index
   bool usable = true;
@@ -165,7 +165,7 @@ bool Compiler::compile_bodies() {
   return true;
 }
 
-void Compiler::compile_links(const std::vector<const Body*>& ordered) {
+void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
   model.links.push_back({});  // the world
   model.bodies.push_back({kWorld, -1, 0, {}, 0});
   body_index[kWorld] = 0;
@@ -261,8 +261,8 @@ void Compiler::compile_links(const std::vector<const Body*>& ordered) {
   }
 }
 
-void Compiler::add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference, int num_q,
-                         int num_v) {
+void ModelCompiler::add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference,
+                              int num_q, int num_v) {
   Stage stage;
   stage.type = type;
   stage.q = model.num_positions;
@@ -288,7 +288,7 @@ void Compiler::add_stage(StageType type, const Joint& joint, const Vec3& axis, d
   model.num_positions += num_q;
 }
 
-void Compiler::add_joint(const Body& body, const Joint& joint, int body_id) {
+void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id) {
   if (joint.type == JointType::weld) return;
   const int id = static_cast<int>(model.joints.size());
   if (joint.name.empty()) {
@@ -343,7 +343,7 @@ void Compiler::add_joint(const Body& body, const Joint& joint, int body_id) {
   }
 }
 
-void Compiler::compile_pattern() {
+void ModelCompiler::compile_pattern() {
   std::vector<int> parent(model.num_velocities(), -1);
   for (const Link& link : model.links) {
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
@@ -353,7 +353,7 @@ void Compiler::compile_pattern() {
   model.pattern = make_branch_pattern(std::move(parent));
 }
 
-void Compiler::compile_system_pattern() {
+void ModelCompiler::compile_system_pattern() {
   std::vector<int> parent = model.pattern.parent;
   for (const Tree& tree : model.trees) {
     if (!tree.coupled) continue;

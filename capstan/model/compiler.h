@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-struct Compiler {
+struct ModelCompiler {
   const Scene& scene;
   Diagnostics& diagnostics;
   Model model;

@@ -9,34 +9,32 @@ namespace capstan {
 namespace {
 
 struct Renamer {
-  const Placement& placement;
+  const Instance& instance;
   bool own_default_material;  // the model lists a material "default"
 
   std::string operator()(const std::string& name) const {
-    return name.empty() || placement.name.empty() ? name : placement.name + "/" + name;
+    return name.empty() || instance.name.empty() ? name : instance.name + "/" + name;
   }
-  std::string body(const std::string& name) const {
-    return name == kWorld ? placement.parent : (*this)(name);
-  }
+  std::string body(const std::string& name) const { return name == kWorld ? instance.parent : (*this)(name); }
   std::string material(const std::string& name) const {
     if (name == "default" && !own_default_material) return name;
-    const std::string& prefix = placement.materials_name ? *placement.materials_name : placement.name;
+    const std::string& prefix = instance.materials_name ? *instance.materials_name : instance.name;
     return name.empty() || prefix.empty() ? name : prefix + "/" + name;
   }
 };
 
 void append_bodies(Scene* into, const Scene& model, const Renamer& rename) {
-  const Placement& placement = rename.placement;
+  const Instance& instance = rename.instance;
   for (Body body : model.bodies) {
     const bool root = body.parent == kWorld;
-    if (root && placement.root_joint) {
+    if (root && instance.root_joint) {
       body.joints.clear();
-      if (placement.root_joint->type != JointType::weld) {
-        body.joints.push_back(*placement.root_joint);
+      if (instance.root_joint->type != JointType::weld) {
+        body.joints.push_back(*instance.root_joint);
         if (body.joints[0].name.empty()) body.joints[0].name = body.name;
       }
     }
-    if (root) body.pose = compose(placement.pose, body.pose);
+    if (root) body.pose = compose(instance.pose, body.pose);
     body.parent = rename.body(body.parent);
     body.name = rename(body.name);
     for (Joint& joint : body.joints) joint.name = rename(joint.name);
@@ -76,12 +74,12 @@ struct RootJoints {
   std::set<std::string> free, replaced;
 };
 
-RootJoints root_joints(const Scene& model, const Placement& placement) {
+RootJoints root_joints(const Scene& model, const Instance& instance) {
   RootJoints result;
   for (const Body& body : model.bodies) {
     if (body.parent != kWorld) continue;
     for (const Joint& joint : body.joints) {
-      if (placement.root_joint) {
+      if (instance.root_joint) {
         result.replaced.insert(joint.name);
       } else if (joint.type == JointType::free) {
         result.free.insert(joint.name);
@@ -113,7 +111,7 @@ Keyframe placed(const Keyframe& key, const RootJoints& roots, const Renamer& ren
   result.name = rename(key.name);
   result.where = key.where;
   result.time = key.time;
-  const Pose& X = rename.placement.pose;
+  const Pose& X = rename.instance.pose;
   for (const auto& [joint, q] : key.q) {
     if (roots.replaced.count(joint)) continue;
     result.q[rename(joint)] = roots.free.count(joint) ? placed_free_position(X, q) : q;
@@ -139,7 +137,7 @@ void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
     into->actuators.push_back(std::move(actuator));
   }
   for (Constraint constraint : model.constraints) {
-    const Pose& X = rename.placement.pose;
+    const Pose& X = rename.instance.pose;
     if (constraint.body_a == kWorld && constraint.pose_a) constraint.pose_a = compose(X, *constraint.pose_a);
     if (constraint.body_b == kWorld && constraint.pose_b) constraint.pose_b = compose(X, *constraint.pose_b);
     constraint.name = rename(constraint.name);
@@ -159,22 +157,22 @@ Pose compose(const Pose& X_AB, const Pose& X_BC) {
   return {X_AB.position + rotate(X_AB.quat_wxyz, X_BC.position), quat};
 }
 
-void append(Scene* into, const Scene& model, const Placement& placement) {
+void append(Scene* into, const Scene& model, const Instance& instance) {
   const bool own_default = std::any_of(model.materials.begin(), model.materials.end(),
                                        [](const Material& m) { return m.name == "default"; });
-  const Renamer rename{placement, own_default};
-  if (placement.use_options) into->options = model.options;
+  const Renamer rename{instance, own_default};
+  if (instance.use_options) into->options = model.options;
   append_bodies(into, model, rename);
   append_materials(into, model, rename);
   for (ShapeInstance shape : model.shapes) {
-    if (shape.body == kWorld) shape.pose = compose(placement.pose, shape.pose);
+    if (shape.body == kWorld) shape.pose = compose(instance.pose, shape.pose);
     shape.name = rename(shape.name);
     shape.body = rename.body(shape.body);
     shape.material = rename.material(shape.material);
     into->shapes.push_back(std::move(shape));
   }
   for (Site site : model.sites) {
-    if (site.body == kWorld) site.pose = compose(placement.pose, site.pose);
+    if (site.body == kWorld) site.pose = compose(instance.pose, site.pose);
     site.name = rename(site.name);
     site.body = rename.body(site.body);
     into->sites.push_back(std::move(site));
@@ -186,7 +184,7 @@ void append(Scene* into, const Scene& model, const Placement& placement) {
   }
   append_couplings(into, model, rename);
 
-  const RootJoints roots = root_joints(model, placement);
+  const RootJoints roots = root_joints(model, instance);
   for (const Keyframe& key : model.keyframes) into->keyframes.push_back(placed(key, roots, rename));
   Keyframe initial = placed(model.initial, roots, rename);
   into->initial.q.merge(initial.q);
@@ -194,12 +192,12 @@ void append(Scene* into, const Scene& model, const Placement& placement) {
   into->initial.control.merge(initial.control);
 }
 
-Scene instantiate(const Scene& model, const Placement& placement) {
+Scene instantiate(const Scene& model, const Instance& instance) {
   Scene scene;
   scene.name = model.name;
   scene.file = model.file;
   scene.options = model.options;
-  append(&scene, model, placement);
+  append(&scene, model, instance);
   return scene;
 }
 

@@ -1,7 +1,7 @@
 // Scenes made of scenes: a model is placed in another scene under a name, as often as wanted.
 //
 // Every name of the model gets the prefix "name/"; references inside the model follow. "world" in the model
-// becomes the body the model is attached to. With X = the placement's pose:
+// becomes the body the model is attached to. With X = the instance's pose:
 //   bodies, shapes and sites on the model's world      pose -> X * pose
 //   constraint frames on the model's world             pose -> X * pose
 //   q, v of a free joint on the model's world          the pose q -> X * q, v turned by X (initial,
@@ -16,7 +16,7 @@
 
 namespace capstan {
 
-struct Placement {
+struct Instance {
   std::string name;             // prefix of all names; "" leaves the names as they are
   Pose pose;                    // of the model's world frame in the frame of `parent`
   std::string parent = kWorld;  // body of the scene that the model is attached to
@@ -31,10 +31,10 @@ struct Placement {
 };
 
 // Adds the model to the scene. Names are not checked here; compile() does that.
-void append(Scene* into, const Scene& model, const Placement& placement);
+void append(Scene* into, const Scene& model, const Instance& instance);
 
 // The model alone, placed and renamed.
-Scene instantiate(const Scene& model, const Placement& placement);
+Scene instantiate(const Scene& model, const Instance& instance);
 
 // X_AB * X_BC.
 Pose compose(const Pose& X_AB, const Pose& X_BC);

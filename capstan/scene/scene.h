@@ -224,7 +224,8 @@ struct Options {
   Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
   double dt = 0.005;                 // [s]
   Integrator integrator = Integrator::semi_implicit;
-  double duration = 5;                // [s] of a run, when the command line does not say
+  double duration = 5;            // [s] of a run, when the command line does not say
+  bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)
   bool balance_inertia = false;  // an inertia that breaks the triangle inequality is made possible, with a
                                  // warning (MJCF balanceinertia), instead of being an error

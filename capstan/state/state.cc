@@ -129,7 +129,13 @@ std::uint64_t hash(const State& state) {
 }
 
 void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q) {
-  for (const Stage& stage : model.stages) {
+  move(model, q0, v, dt, q, 0, static_cast<int>(model.stages.size()));
+}
+
+void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q, int stage_begin,
+          int stage_end) {
+  for (int s = stage_begin; s < stage_end; ++s) {
+    const Stage& stage = model.stages[s];
     int iq = stage.q, iv = stage.v;
     if (stage.type == StageType::free) {
       q->segment<3>(iq) = q0.segment<3>(iq) + dt * v.segment<3>(iv);

@@ -34,6 +34,8 @@ std::uint64_t hash(const State& state);
 // q = q0 moved along v for dt: plain numbers add up, quaternions turn and stay unit. q and q0 may be the
 // same.
 void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q);
+void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q, int stage_begin,
+          int stage_end);
 
 // The inverse: v with move(q0, v, 1) = q1 (rotation vectors for quaternions, the shorter way).
 void difference(const Model& model, const VecX& q0, const VecX& q1, VecX* v);

@@ -28,7 +28,8 @@ StepOptions step_options(const Model& model) {
 }
 
 Workspace make_workspace(const Model& model) {
-  return {make_motion(model), initial_state(model), VecX::Zero(model.num_velocities())};
+  return {make_motion(model), make_momentum_workspace(model), initial_state(model),
+          VecX::Zero(model.num_velocities())};
 }
 
 Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
@@ -41,6 +42,9 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
   w->next.v = v;
   move(model, state->q, w->v_advance, dt, &w->next.q);
+  if (model.options.conserve_momentum) {
+    balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
+  }
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capstan/dynamics/free_motion.h"
+#include "capstan/dynamics/momentum.h"
 #include "capstan/state/state.h"
 
 namespace capstan {
@@ -24,6 +25,7 @@ class StepFailure : public std::runtime_error {
 // Memory that steps of one model work in; made once, so that a step allocates nothing.
 struct Workspace {
   Motion motion;
+  MomentumWorkspace momentum;
   State next;
   VecX v_advance;
 };

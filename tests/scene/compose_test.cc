@@ -83,8 +83,8 @@ Scene model() {
 }
 
 // Turns x to y, then moves by (0, 0, 10).
-Placement placement() {
-  Placement p;
+Instance instance() {
+  Instance p;
   p.name = "left";
   p.pose.position = {0, 0, 10};
   p.pose.quat_wxyz = quat_from_axis_angle(Vec3::UnitZ(), M_PI / 2);
@@ -100,7 +100,7 @@ TEST(Compose, PosesMultiplyAsTransforms) {
 }
 
 TEST(Compose, EveryNameAndReferenceGetsThePrefix) {
-  const Scene s = instantiate(model(), placement());
+  const Scene s = instantiate(model(), instance());
   EXPECT_EQ(s.bodies[0].name, "left/base");
   EXPECT_EQ(s.bodies[0].parent, "world");
   EXPECT_EQ(s.bodies[1].parent, "left/base");
@@ -132,7 +132,7 @@ TEST(Compose, EveryNameAndReferenceGetsThePrefix) {
 }
 
 TEST(Compose, WhatStandsOnTheWorldIsPlacedAndTheRestStays) {
-  const Scene s = instantiate(model(), placement());
+  const Scene s = instantiate(model(), instance());
   EXPECT_LT((s.bodies[0].pose.position - Vec3(0, 1, 10)).norm(), 1e-15);
   EXPECT_LT((s.bodies[1].pose.position - Vec3(0, 0, 2)).norm(), 1e-15);
   EXPECT_LT((s.shapes[1].pose.position - Vec3(0, 0, 13)).norm(), 1e-15);
@@ -151,7 +151,7 @@ TEST(Compose, WhatStandsOnTheWorldIsPlacedAndTheRestStays) {
 }
 
 TEST(Compose, AttachesToABodyAndReplacesRootJoints) {
-  Placement p = placement();
+  Instance p = instance();
   p.parent = "table";
   p.root_joint = Joint{};
   p.root_joint->type = JointType::weld;
@@ -176,7 +176,7 @@ TEST(Compose, AppendKeepsTheSceneAndSharesMaterials) {
   Scene scene;
   scene.options.dt = 0.01;
   for (const char* name : {"a", "b", "c"}) {
-    Placement p = placement();
+    Instance p = instance();
     p.name = name;
     p.materials_name = "robot";
     append(&scene, model(), p);
@@ -190,9 +190,9 @@ TEST(Compose, AppendKeepsTheSceneAndSharesMaterials) {
   std::set<std::string> names;
   for (const Body& body : scene.bodies) names.insert(body.name);
   EXPECT_EQ(names.size(), 6u);
-  EXPECT_EQ(num_elements(instantiate(model(), placement())), num_elements(model()));
+  EXPECT_EQ(num_elements(instantiate(model(), instance())), num_elements(model()));
 
-  Placement p = placement();
+  Instance p = instance();
   p.use_options = true;
   append(&scene, model(), p);
   EXPECT_EQ(scene.options.dt, 0.001);
@@ -202,7 +202,7 @@ TEST(Compose, EmptyNameChangesNoNameAndOwnDefaultMaterialStaysOwn) {
   Scene with_default = model();
   with_default.materials[0].name = "default";
   with_default.shapes[0].material = "default";
-  Placement p;
+  Instance p;
   EXPECT_EQ(instantiate(with_default, p).bodies[1].parent, "base");
   p.name = "left";
   const Scene s = instantiate(with_default, p);

@@ -1,0 +1,198 @@
+#include "capstan/dynamics/momentum.h"
+
+#include <Eigen/LU>
+#include <cmath>
+
+#include "capstan/math/rotation.h"
+
+namespace capstan {
+namespace {
+
+// A tree as the root carries it. World axes.
+struct Whole {
+  double mass = 0;
+  Vec3 com = Vec3::Zero();                  // [m] world
+  Mat3 inertia = Mat3::Zero();              // about the centre of mass
+  Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // L about the centre of mass
+};
+
+Whole calc_whole(const Model& model, const Placement& placement, const Velocity& velocity, int t) {
+  const Tree& tree = model.trees[t];
+  RigidInertia I;
+  Vec6 h = Vec6::Zero();
+  for (int l = tree.link_begin; l < tree.link_end; ++l) {
+    I += placement.inertia[l];
+    h += placement.inertia[l] * velocity.V[l];
+  }
+  const Vec3 c = I.h / I.mass;  // from the tree's origin
+  return {I.mass, placement.origin[t] + c,
+          I.rotational() - I.mass * (c.squaredNorm() * Mat3::Identity() - c * c.transpose()), h.tail<3>(),
+          h.head<3>() - cross(c, h.tail<3>())};
+}
+
+Mat3 parallel_axis(double mass, const Vec3& d) {
+  return mass * (d.squaredNorm() * Mat3::Identity() - d * d.transpose());
+}
+
+// Gravity on a tree: force, and moment about a point.
+Vec6 calc_weight(const Model& model, const Placement& placement, int t, const Vec3& about) {
+  Vec6 f = Vec6::Zero();
+  for (int l = model.trees[t].link_begin; l < model.trees[t].link_end; ++l) {
+    const Link& link = model.links[l];
+    Vec3 arm = link.mass * (placement.X_WL[l] * link.com - about);
+    if (link.weightless_mass > 0)
+      arm -= link.weightless_mass * (placement.X_WL[l] * link.weightless_com - about);
+    f.head<3>() += cross(arm, model.options.gravity);
+    f.tail<3>() += (link.mass - link.weightless_mass) * model.options.gravity;
+  }
+  return f;
+}
+
+// The w that gives the momentum `target`: see the head of momentum.h. I and l in root axes. Returns the
+// better of the two guesses when Newton cannot improve it.
+Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, const Vec3& target, double dt,
+                double theta_vq, Vec3 w) {
+  Mat3 R, I_W;
+  Vec3 phi, L;
+  const auto error = [&](const Vec3& guess) -> Vec3 {
+    phi = dt * (theta_vq * guess + (1 - theta_vq) * w0);
+    R = rotation_matrix(quat_exp(phi)) * R0;
+    I_W = R * I * R.transpose();
+    L = I_W * guess + R * l;
+    return target - L;
+  };
+  Vec3 e = error(w);
+  if (const Vec3 e0 = error(w0); !(e.norm() <= e0.norm())) {
+    w = w0;
+    e = e0;
+  }
+  e = error(w);
+  const double enough = 1e-16 * target.norm();
+  for (int i = 0; i < 30 && e.norm() > enough; ++i) {
+    const Mat3 J = I_W + dt * theta_vq * (I_W * skew(w) - skew(L)) * left_jacobian(phi);
+    Vec3 d = J.inverse() * e;
+    Vec3 e_try = error(w + d);
+    for (int k = 0; k < 10 && !(e_try.norm() < e.norm()); ++k) {
+      d /= 2;
+      e_try = error(w + d);
+    }
+    if (!(e_try.norm() < e.norm())) break;
+    w += d;
+    e = e_try;
+  }
+  return w;
+}
+
+}  // namespace
+
+MomentumWorkspace make_momentum_workspace(const Model& model) {
+  return {make_placement(model), make_velocity(model), VecX::Zero(model.num_positions),
+          VecX::Zero(model.num_velocities())};
+}
+
+bool conserves_momentum(const Model& model, int t) {
+  const Link& root = model.links[model.trees[t].link_begin];
+  if (root.stage_end != root.stage_begin + 1) return false;
+  const StageType type = model.stages[root.stage_begin].type;
+  if (type != StageType::free && type != StageType::ball) return false;
+  for (int k = root.dof_begin; k < root.dof_end; ++k) {
+    if (model.dofs[k].rotor_inertia != 0) return false;
+  }
+  return true;
+}
+
+void balance_momentum(const Model& model, const State& state, const Placement& start,
+                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
+                      MomentumWorkspace* w, VecX* v) {
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    if (!conserves_momentum(model, t)) continue;
+    const Tree& tree = model.trees[t];
+    const Link& root = model.links[tree.link_begin];
+    const Stage& stage = model.stages[root.stage_begin];
+    const bool is_free = stage.type == StageType::free;
+    const Mat3& F = root.X_PL.R;  // axes of the root's velocities
+    const int iw = is_free ? stage.v + 3 : stage.v;
+    const Transform& X0 = start.X_WL[tree.link_begin];
+    // Angular momentum is about the centre of mass (free) or the joint's centre (ball).
+    const auto arm_to_com = [&](const Whole& whole, const Transform& X) -> Vec3 {
+      return whole.com - X * (is_free ? Vec3::Zero() : stage.position);
+    };
+
+    calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
+    const Whole before = calc_whole(model, start, w->velocity, t);
+    const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
+    Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
+    if (is_free) {
+      P = before.P + dt * (calc_weight(model, start, t, before.com).tail<3>() + f);
+      L = before.L + dt * (F * force.segment<3>(iw) + cross(Vec3(X0.p - before.com), f));
+    } else {
+      L = before.L + cross(arm_to_com(before, X0), before.P) +
+          dt * (calc_weight(model, at_forces, t, X0 * stage.position).head<3>() + F * force.segment<3>(iw));
+    }
+
+    // The tree's shape at q1, in root axes.
+    Whole after;
+    Transform X1;
+    if (tree.link_end == tree.link_begin + 1) {
+      after.mass = root.mass;
+      X1 = X0;
+      after.com = X1 * root.com;
+      after.inertia = X1.R * root.inertia * X1.R.transpose();
+      const Vec3 omega = F * v->segment<3>(iw);
+      after.L = after.inertia * omega;
+      if (is_free) {
+        after.P = root.mass * (F * v->segment<3>(stage.v) + cross(omega, Vec3(after.com - X1.p)));
+      } else {
+        after.P = root.mass * cross(omega, arm_to_com(after, X1));
+      }
+    } else {
+      for (int k = tree.dof_begin; k < tree.dof_end; ++k)
+        w->v_vq[k] = theta_vq * (*v)[k] + (1 - theta_vq) * state.v[k];
+      move(model, state.q, w->v_vq, dt, &w->q, root.stage_begin, model.links[tree.link_end - 1].stage_end);
+      calc_placement(model, w->q, &w->placement, tree.link_begin, tree.link_end);
+      calc_velocity(model, w->placement, *v, &w->velocity, tree.link_begin, tree.link_end);
+      after = calc_whole(model, w->placement, w->velocity, t);
+      X1 = w->placement.X_WL[tree.link_begin];
+    }
+    const Vec3 arm = arm_to_com(after, X1), omega = F * v->segment<3>(iw), w0 = F * state.v.segment<3>(iw);
+    Mat3 inertia = after.inertia;
+    Vec3 L_now = after.L;
+    if (!is_free) {
+      inertia += parallel_axis(after.mass, arm);
+      L_now += cross(arm, after.P);
+    }
+    const Mat3 I = X1.R.transpose() * inertia * X1.R;
+    const Vec3 l = X1.R.transpose() * (L_now - inertia * omega);
+    const Vec3 turned = solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
+    v->segment<3>(iw) = F.transpose() * turned;
+    if (is_free) {
+      // P = m (u + w x arm) + p, with arm and p (from the joints) carried along by the root.
+      const Vec3 u = F * v->segment<3>(stage.v);
+      const Vec3 p = X1.R.transpose() * (after.P - after.mass * (u + cross(omega, arm)));
+      const Mat3 R1 = rotation_matrix(quat_exp(dt * (theta_vq * turned + (1 - theta_vq) * w0))) * X0.R;
+      const Vec3 arm1 = R1 * (X1.R.transpose() * arm);
+      v->segment<3>(stage.v) = F.transpose() * ((P - R1 * p) / after.mass - cross(turned, arm1));
+    }
+  }
+}
+
+void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
+                      double dt, double theta_vq, MomentumWorkspace* w, VecX* q1) {
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    const Tree& tree = model.trees[t];
+    const Link& root = model.links[tree.link_begin];
+    const Stage& stage = model.stages[root.stage_begin];
+    if (stage.type != StageType::free || !conserves_momentum(model, t)) continue;
+    if (tree.link_end == tree.link_begin + 1 && root.com.isZero(0))
+      continue;  // the origin is the centre of mass
+    calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
+    const Whole before = calc_whole(model, start, w->velocity, t);
+    calc_placement(model, *q1, &w->placement, tree.link_begin, tree.link_end);
+    calc_velocity(model, w->placement, v, &w->velocity, tree.link_begin, tree.link_end);
+    const Whole after = calc_whole(model, w->placement, w->velocity, t);
+    const Vec3 wanted = before.com + dt / before.mass * (theta_vq * after.P + (1 - theta_vq) * before.P);
+    q1->segment<3>(stage.q) += root.X_PL.R.transpose() * (wanted - after.com);
+  }
+}
+
+}  // namespace capstan

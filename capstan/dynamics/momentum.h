@@ -1,0 +1,49 @@
+// Exact balance of momentum for trees that float or hang on a ball joint.
+//
+// The theta-method conserves the momentum of an articulated system only up to its order: internal motion
+// makes a floating robot drift and turn, and explicit gyroscopic terms make a fast top explode. Here the
+// root's velocity is corrected, after v* is known, and the root's position after it has been moved, so that
+// the whole tree obeys, to round-off,
+//
+//   P1 = P0 + dt f,   L1 = L0 + dt n,   c1 = c0 + dt (theta_vq P1 + (1 - theta_vq) P0) / m
+//
+// P and L are the linear momentum and the angular momentum about the tree's centre of mass c (for a ball
+// joint: L about its centre only), taken at (q1, v); f and n come from outside. The correction is of the
+// order of the scheme's own error, so the order stays. A lone spinning body takes a backward Euler step of
+// its angular momentum in the body frame (an implicit midpoint one with theta_vq = 1/2): stable for any dt.
+//
+// While the root turns, the tree keeps its shape: with I and l (the part of L from the joints) in root axes,
+//
+//   L(w) = R1 (I R1^T w + l),   R1 = exp(phi) R0,   phi = dt (theta_vq w + (1 - theta_vq) w0),
+//
+// three equations for w, solved by Newton: dL/dw = I_W + dt theta_vq (I_W [w]x - [L]x) J_l(phi). Then the
+// linear velocity follows from P.
+#pragma once
+
+#include "capstan/dynamics/tree.h"
+#include "capstan/state/state.h"
+
+namespace capstan {
+
+struct MomentumWorkspace {
+  Placement placement;
+  Velocity velocity;
+  VecX q, v_vq;
+};
+MomentumWorkspace make_momentum_workspace(const Model& model);
+
+// Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
+bool conserves_momentum(const Model& model, int tree);
+
+// Corrects the root velocities in `v`. `start` is at q0; `at_forces` is where a ball joint's gravity torque
+// is taken (q^theta); `force` are the generalized forces other than gravity.
+void balance_momentum(const Model& model, const State& state, const Placement& start,
+                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
+                      MomentumWorkspace* workspace, VecX* v);
+
+// Shifts the free roots in `q1`, which is q0 moved along v^theta_vq, so that each tree's centre of mass goes
+// with its momentum.
+void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
+                      double dt, double theta_vq, MomentumWorkspace* workspace, VecX* q1);
+
+}  // namespace capstan

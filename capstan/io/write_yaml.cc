@@ -1,0 +1,375 @@
+#include "capstan/io/write_yaml.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+namespace capstan {
+namespace {
+
+std::string number(double value) {
+  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+  return fmt::format("{}", value);
+}
+
+template <class List>
+std::string numbers(const List& list) {
+  std::string text = "[";
+  for (const auto& value : list) text += (text.size() == 1 ? "" : ", ") + number(value);
+  return text + "]";
+}
+
+std::string range(const Range& r) {
+  return fmt::format("[{}, {}]", number(r.lower), number(r.upper));
+}
+
+// Always quoted: any name is then the same name again, "yes" and "1" included.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+// {key: value, ...}
+struct FlowMap {
+  std::string inside;
+
+  FlowMap& add(const std::string& key, const std::string& value) {
+    inside += (inside.empty() ? "" : ", ") + key + ": " + value;
+    return *this;
+  }
+  FlowMap& text(const std::string& key, const std::string& value, const std::string& except = "") {
+    return value == except ? *this : add(key, quoted(value));
+  }
+  FlowMap& scalar(const std::string& key, double value, double except) {
+    return value == except ? *this : add(key, number(value));
+  }
+  FlowMap& scalar(const std::string& key, const std::optional<double>& value) {
+    return value ? add(key, number(*value)) : *this;
+  }
+  FlowMap& vec3(const std::string& key, const Vec3& value, const Vec3& except) {
+    return value == except ? *this : add(key, numbers(value));
+  }
+  FlowMap& flag(const std::string& key, bool value, bool except) {
+    return value == except ? *this : add(key, value ? "true" : "false");
+  }
+  FlowMap& pose(const Pose& value) {
+    vec3("position", value.position, Vec3::Zero());
+    return value.quat_wxyz == Vec4(1, 0, 0, 0) ? *this : add("quat", numbers(value.quat_wxyz));
+  }
+  std::string str() const { return "{" + inside + "}"; }
+};
+
+std::string friction_tensor(const FrictionTensor& tensor) {
+  return FlowMap()
+      .add("along", number(tensor.along))
+      .add("across", number(tensor.across))
+      .add("direction", numbers(tensor.direction))
+      .str();
+}
+
+std::string joint_text(const Joint& joint) {
+  const Joint plain;
+  FlowMap map;
+  map.text("name", joint.name).add("type", joint_type_name(joint.type));
+  if (joint.type == JointType::weld) return map.str();
+  // As the reader: only what means something for the type.
+  const bool one_dof = num_velocities(joint.type) == 1;
+  const bool has_axis = one_dof || joint.type == JointType::universal || joint.type == JointType::planar;
+  const bool has_position = joint.type != JointType::prismatic && joint.type != JointType::free;
+  if (has_position) map.vec3("position", joint.position, plain.position);
+  if (has_axis) map.vec3("axis", joint.axis, plain.axis);
+  if (has_axis && !one_dof) map.vec3("axis2", joint.axis2, plain.axis2);
+  if (joint.type == JointType::screw) map.add("pitch", number(joint.pitch));
+  if (one_dof) map.scalar("reference", joint.reference, 0);
+  map.scalar("stiffness", joint.stiffness, 0);
+  if (has_axis) map.scalar("spring_reference", joint.spring_reference, 0);
+  map.scalar("damping", joint.damping, 0);
+  map.scalar("dry_friction", joint.dry_friction, 0).scalar("rotor_inertia", joint.rotor_inertia, 0);
+  if (joint.limits.size() == 1) {
+    map.add("limits", range(joint.limits[0]));
+  } else if (!joint.limits.empty()) {
+    std::string all;
+    for (const Range& r : joint.limits) all += (all.empty() ? "" : ", ") + range(r);
+    map.add("limits", "[" + all + "]");
+  }
+  map.scalar("effort_limit", joint.effort_limit, kInfinity);
+  map.scalar("velocity_limit", joint.velocity_limit, kInfinity);
+  return map.str();
+}
+
+std::string body_text(const Body& body) {
+  std::string text =
+      "  - " + FlowMap().text("name", body.name).text("parent", body.parent, kWorld).pose(body.pose).str();
+  text.pop_back();  // the closing brace; the rest follows on its own lines
+  if (body.gravity_compensated) text += ", gravity_compensated: true";
+  if (body.inertia) {
+    const Mat3& I = body.inertia->about_com;
+    const std::string matrix =
+        fmt::format("[{}, {}, {}]", numbers(I.row(0)), numbers(I.row(1)), numbers(I.row(2)));
+    FlowMap map;
+    map.add("mass", number(body.inertia->mass)).vec3("com", body.inertia->com, Vec3::Zero());
+    text += ",\n     inertia: " + map.add("matrix", matrix).str();
+  }
+  if (!body.joints.empty()) {
+    text += ",\n     joints: [";
+    for (const Joint& joint : body.joints)
+      text += (&joint == &body.joints[0] ? "" : ",\n              ") + joint_text(joint);
+    text += "]";
+  }
+  return text + "}\n";
+}
+
+struct ShapeKeys {
+  FlowMap& map;
+  const std::map<const TriangleMesh*, std::string>& files;
+
+  void operator()(const Sphere& s) { map.add("radius", number(s.radius)); }
+  void operator()(const Box& b) { map.add("size", numbers(Vec3(2 * b.half_size))); }
+  void operator()(const Capsule& c) {
+    map.add("radius", number(c.radius)).add("length", number(2 * c.half_length));
+  }
+  void operator()(const Cylinder& c) {
+    map.add("radius", number(c.radius)).add("length", number(2 * c.half_length));
+  }
+  void operator()(const Ellipsoid& e) { map.add("radii", numbers(e.radii)); }
+  void operator()(const HalfSpace&) {}
+  void operator()(const ConvexMesh& m) { map.text("file", file(m.mesh.get())); }
+  void operator()(const SurfaceMesh& m) { map.text("file", file(m.mesh.get())).add("kind", "surface"); }
+  void operator()(const HeightField& field) {
+    map.add("size", numbers(Vec2(2 * field.half_size))).add("base", number(field.base));
+    std::string rows;
+    for (int i = 0; i < field.rows; ++i) {
+      const auto begin = field.height->begin() + static_cast<std::ptrdiff_t>(i) * field.columns;
+      rows += (i == 0 ? "" : ", ") + numbers(std::vector<double>(begin, begin + field.columns));
+    }
+    map.add("heights", "[" + rows + "]");
+  }
+  std::string file(const TriangleMesh* mesh) const {
+    const auto found = files.find(mesh);
+    return found == files.end() ? "" : found->second;
+  }
+};
+
+const TriangleMesh* mesh_of(const Shape& shape) {
+  if (const auto* convex = std::get_if<ConvexMesh>(&shape)) return convex->mesh.get();
+  if (const auto* surface = std::get_if<SurfaceMesh>(&shape)) return surface->mesh.get();
+  return nullptr;
+}
+
+std::string shape_text(const ShapeInstance& shape, const std::map<const TriangleMesh*, std::string>& files) {
+  const TriangleMesh* mesh = mesh_of(shape.shape);
+  if (mesh && !files.count(mesh)) {
+    return fmt::format("  # shape {} of body {} is left out: its mesh has no file\n", quoted(shape.name),
+                       quoted(shape.body));
+  }
+  const ShapeInstance plain;
+  FlowMap map;
+  map.text("name", shape.name)
+      .text("body", shape.body, kWorld)
+      .add("type", mesh ? "mesh" : shape_name(shape.shape));
+  std::visit(ShapeKeys{map, files}, shape.shape);
+  map.pose(shape.pose).text("material", shape.material, plain.material);
+  if (shape.mass) {
+    map.scalar("mass", shape.mass);
+  } else {
+    map.scalar("density", shape.density, plain.density);
+  }
+  map.flag("collides", shape.collides, true).flag("has_mass", shape.has_mass, true);
+  map.scalar("group_bits", shape.group_bits, 1).scalar("mask_bits", shape.mask_bits, 1);
+  map.scalar("margin", shape.margin, 0);
+  if (shape.rgba != plain.rgba) {
+    map.add("color",
+            fmt::format("[{}, {}, {}, {}]", shape.rgba[0], shape.rgba[1], shape.rgba[2], shape.rgba[3]));
+  }
+  return "  - " + map.str() + "\n";
+}
+
+std::string material_text(const Material& material) {
+  const Material plain;
+  FlowMap map;
+  map.text("name", material.name);
+  if (material.stiffness_per_kilogram > 0) {
+    map.add("stiffness_per_kilogram", number(material.stiffness_per_kilogram));
+  } else {
+    map.scalar("stiffness", material.stiffness, plain.stiffness);
+  }
+  map.scalar("dissipation", material.dissipation, plain.dissipation);
+  if (material.relaxation_time >= 0) map.add("relaxation_time", number(material.relaxation_time));
+  map.scalar("friction", material.friction, plain.friction);
+  if (material.friction_tensor) map.add("friction_tensor", friction_tensor(*material.friction_tensor));
+  map.scalar("stiction_tolerance", material.stiction_tolerance, plain.stiction_tolerance);
+  map.scalar("elastic_modulus", material.elastic_modulus, plain.elastic_modulus);
+  return "  - " + map.str() + "\n";
+}
+
+std::string pair_text(const PairOverride& pair) {
+  FlowMap map;
+  map.add(pair.kind == PairOverride::Kind::shapes ? "shapes" : "materials",
+          fmt::format("[{}, {}]", quoted(pair.a), quoted(pair.b)));
+  map.scalar("stiffness", pair.stiffness).scalar("dissipation", pair.dissipation);
+  map.scalar("relaxation_time", pair.relaxation_time).scalar("friction", pair.friction);
+  map.scalar("margin", pair.margin);
+  if (pair.friction_tensor) map.add("friction_tensor", friction_tensor(*pair.friction_tensor));
+  return "  - " + map.str() + "\n";
+}
+
+std::string tendon_text(const Tendon& tendon) {
+  FlowMap map, joints;
+  for (const Tendon::Term& term : tendon.terms) joints.add(quoted(term.joint), number(term.coefficient));
+  map.text("name", tendon.name).add("joints", joints.str());
+  map.scalar("stiffness", tendon.stiffness, 0).scalar("damping", tendon.damping, 0);
+  map.scalar("dry_friction", tendon.dry_friction, 0).scalar("rotor_inertia", tendon.rotor_inertia, 0);
+  map.add("spring_rest", range(tendon.spring_rest));
+  if (tendon.limits) map.add("limits", range(*tendon.limits));
+  return "  - " + map.str() + "\n";
+}
+
+bool is_unbounded(const Range& r) {
+  return r.lower == -kInfinity && r.upper == kInfinity;
+}
+
+std::string actuator_text(const Actuator& actuator) {
+  FlowMap map;
+  map.text("name", actuator.name).text("joint", actuator.joint).text("tendon", actuator.tendon);
+  const Vec3& b = actuator.bias;
+  const bool pd = actuator.gain > 0 && b[0] == 0 && b[1] == -actuator.gain && b[2] <= 0;
+  const bool torque = actuator.gain == 1 && b.isZero(0);
+  const char* control = "control";
+  if (torque) {
+    map.add("type", "torque");
+  } else if (pd) {
+    map.add("type", "pd").add("stiffness", number(actuator.gain)).scalar("damping", -b[2], 0);
+    control = "target";
+  } else {
+    map.add("type", "general").add("gain", number(actuator.gain)).add("bias", numbers(b));
+  }
+  map.scalar(control, actuator.control, 0);
+  if (actuator.gear.tail<5>().isZero(0)) {
+    map.scalar("gear", actuator.gear[0], 1);
+  } else {
+    map.add("gear", numbers(actuator.gear));
+  }
+  if (!is_unbounded(actuator.control_range)) map.add("control_range", range(actuator.control_range));
+  if (!is_unbounded(actuator.force_range)) map.add("force_range", range(actuator.force_range));
+  return "  - " + map.str() + "\n";
+}
+
+std::string constraint_text(const Constraint& constraint) {
+  constexpr const char* types[] = {"ball", "weld", "distance", "coupler"};
+  FlowMap map;
+  map.text("name", constraint.name).add("type", types[static_cast<int>(constraint.type)]);
+  if (constraint.type == ConstraintType::coupler) {
+    map.text("joint_a", constraint.joint_a).text("joint_b", constraint.joint_b);
+    map.add("polynomial", numbers(constraint.polynomial));
+  } else {
+    map.text("body_a", constraint.body_a).text("body_b", constraint.body_b, kWorld);
+    if (constraint.pose_a) map.add("pose_a", FlowMap().pose(*constraint.pose_a).str());
+    if (constraint.pose_b) map.add("pose_b", FlowMap().pose(*constraint.pose_b).str());
+  }
+  if (constraint.type == ConstraintType::distance) map.add("distance", number(constraint.distance));
+  map.scalar("stiffness", constraint.stiffness, kInfinity);
+  if (constraint.relaxation_time >= 0) map.add("relaxation_time", number(constraint.relaxation_time));
+  map.flag("active", constraint.active, true);
+  return "  - " + map.str() + "\n";
+}
+
+FlowMap keyframe_map(const Keyframe& key) {
+  FlowMap map, q, v, control;
+  map.text("name", key.name).scalar("time", key.time, 0);
+  for (const auto& [joint, values] : key.q) q.add(quoted(joint), numbers(values));
+  for (const auto& [joint, values] : key.v) v.add(quoted(joint), numbers(values));
+  for (const auto& [actuator, value] : key.control) control.add(quoted(actuator), number(value));
+  if (!key.q.empty()) map.add("q", q.str());
+  if (!key.v.empty()) map.add("v", v.str());
+  if (!key.control.empty()) map.add("control", control.str());
+  return map;
+}
+
+template <class List, class Text>
+void section(std::string* out, const char* key, const List& list, const Text& text) {
+  if (list.empty()) return;
+  *out += fmt::format("{}:\n", key);
+  for (const auto& item : list) *out += text(item);
+}
+
+}  // namespace
+
+std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, std::string>& mesh_files) {
+  std::string out = "capstan: 1\n";
+  if (!scene.name.empty()) out += "name: " + quoted(scene.name) + "\n";
+  const Options plain;
+  const Options& o = scene.options;
+  FlowMap options;
+  options.vec3("gravity", o.gravity, plain.gravity).scalar("dt", o.dt, plain.dt);
+  if (o.integrator != plain.integrator) options.add("integrator", integrator_name(o.integrator));
+  options.scalar("duration", o.duration, plain.duration);
+  options.flag("collide_parent_child", o.collide_parent_child, false)
+      .flag("balance_inertia", o.balance_inertia, false);
+  if (!options.inside.empty()) out += "options: " + options.str() + "\n";
+
+  section(&out, "materials", scene.materials, material_text);
+  section(&out, "pairs", scene.pairs, pair_text);
+  section(&out, "bodies", scene.bodies, body_text);
+  bool any_shape = false;
+  std::string shapes;
+  for (const ShapeInstance& shape : scene.shapes) {
+    const std::string text = shape_text(shape, mesh_files);
+    any_shape = any_shape || text.find('#') != 2;
+    shapes += text;
+  }
+  if (!shapes.empty()) out += (any_shape ? "shapes:\n" : "") + shapes;
+  section(&out, "sites", scene.sites, [](const Site& site) {
+    return "  - " + FlowMap().text("name", site.name).text("body", site.body, kWorld).pose(site.pose).str() +
+           "\n";
+  });
+  section(&out, "tendons", scene.tendons, tendon_text);
+  section(&out, "actuators", scene.actuators, actuator_text);
+  section(&out, "constraints", scene.constraints, constraint_text);
+  section(&out, "excludes", scene.excludes, [](const CollisionExclude& exclude) {
+    return fmt::format("  - [{}, {}]\n", quoted(exclude.body_a), quoted(exclude.body_b));
+  });
+  section(&out, "keyframes", scene.keyframes,
+          [](const Keyframe& key) { return "  - " + keyframe_map(key).str() + "\n"; });
+  const FlowMap initial = keyframe_map(scene.initial);
+  if (!initial.inside.empty()) out += "initial: " + initial.str() + "\n";
+  return out;
+}
+
+bool save_yaml(const Scene& scene, const std::string& path, Diagnostics* diagnostics) {
+  namespace fs = std::filesystem;
+  auto save = [&](const fs::path& file, const std::string& text) {
+    std::FILE* out = std::fopen(file.string().c_str(), "wb");
+    const bool written = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    const bool closed = out && std::fclose(out) == 0;
+    if (written && closed) return true;
+    diagnostics->error({file.string(), 0}, "the file cannot be written",
+                       "check the folder, its permissions and the disk");
+    return false;
+  };
+  std::map<const TriangleMesh*, std::string> files;
+  for (const ShapeInstance& shape : scene.shapes) {
+    const TriangleMesh* mesh = mesh_of(shape.shape);
+    if (!mesh || files.count(mesh)) continue;
+    const std::string name = fmt::format("{}_mesh{}.obj", fs::path(path).stem().string(), files.size() + 1);
+    std::string text = "# written by Capstan\n";
+    for (const Vec3& v : mesh->vertices) text += fmt::format("v {} {} {}\n", v.x(), v.y(), v.z());
+    for (const auto& t : mesh->triangles) text += fmt::format("f {} {} {}\n", t[0] + 1, t[1] + 1, t[2] + 1);
+    if (!save(fs::path(path).parent_path() / name, text)) return false;
+    files[mesh] = name;
+  }
+  return save(path, write_yaml(scene, files));
+}
+
+}  // namespace capstan

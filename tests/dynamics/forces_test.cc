@@ -1,0 +1,194 @@
+#include "capstan/dynamics/forces.h"
+
+#include <gtest/gtest.h>
+
+#include "capstan/step/step.h"
+#include "tests/support/random_scene.h"
+
+namespace capstan {
+namespace {
+
+using test::Random;
+
+// Two branches, coupled by a tendon with a spring, a damper and a PD actuator on it.
+Scene hand() {
+  Scene scene;
+  Random random(4);
+  for (const char* name : {"palm", "finger", "thumb"}) {
+    Body body;
+    body.name = name;
+    body.parent = std::string(name) == "palm" ? kWorld : "palm";
+    body.pose.position = Vec3(0.1, 0, 0);
+    body.inertia = test::random_inertia(random);
+    Joint joint;
+    joint.name = std::string(name) + "_joint";
+    joint.axis = Vec3(0, 1, 0);
+    body.joints.push_back(joint);
+    scene.bodies.push_back(body);
+  }
+  Tendon tendon;
+  tendon.name = "tendon";
+  tendon.terms = {{"finger_joint", 0.5}, {"thumb_joint", -0.3}};
+  tendon.stiffness = 40;
+  tendon.damping = 2;
+  tendon.spring_rest = {-0.001, 0.001};
+  scene.tendons.push_back(tendon);
+  Actuator pd;
+  pd.name = "pd";
+  pd.tendon = "tendon";
+  pd.gain = 100;
+  pd.bias = Vec3(0, -100, -5);
+  pd.control = 0.1;
+  scene.actuators.push_back(pd);
+  return scene;
+}
+
+TEST(Forces, GradientMatchesFiniteDifferences) {
+  Random random(2);
+  for (int trial = 0; trial < 30; ++trial) {
+    const Model model = compile(trial == 0 ? hand() : test::random_scene(random, 6));
+    const int n = model.num_velocities();
+    if (n == 0) continue;
+    State s = test::random_state(random, model, 1);
+    // Rotation springs are differentiated at their rest, where the approximation K = k 1 is exact.
+    for (const ModelJoint& joint : model.joints) {
+      if (joint.type == JointType::ball) s.q.segment<4>(joint.q) = Vec4(1, 0, 0, 0);
+      if (joint.type == JointType::free) s.q.segment<7>(joint.q) = model.initial.q.segment<7>(joint.q);
+    }
+    ForceGradient gradient = make_force_gradient(model), scratch = make_force_gradient(model);
+    VecX tau(n), plus(n), minus(n);
+    calc_forces(model, s.q, s.v, s.control, &tau, &gradient);
+    MatX K = gradient.stiffness.asDiagonal(), D = gradient.damping.asDiagonal();
+    for (const auto& term : gradient.terms) {
+      for (const auto& i : term.transmission->terms) {
+        for (const auto& j : term.transmission->terms) {
+          K(i.dof, j.dof) += term.stiffness * i.coefficient * j.coefficient;
+          D(i.dof, j.dof) += term.damping * i.coefficient * j.coefficient;
+        }
+      }
+    }
+    const double h = 1e-6;
+    for (int k = 0; k < n; ++k) {
+      VecX q = s.q;
+      move(model, s.q, VecX::Unit(n, k), h, &q);
+      calc_forces(model, q, s.v, s.control, &plus, &scratch);
+      move(model, s.q, VecX::Unit(n, k), -h, &q);
+      calc_forces(model, q, s.v, s.control, &minus, &scratch);
+      EXPECT_LT(((plus - minus) / (2 * h) + K.col(k)).norm(), 1e-7 * (1 + K.norm())) << trial;
+      calc_forces(model, s.q, s.v + h * VecX::Unit(n, k), s.control, &plus, &scratch);
+      calc_forces(model, s.q, s.v - h * VecX::Unit(n, k), s.control, &minus, &scratch);
+      EXPECT_LT(((plus - minus) / (2 * h) + D.col(k)).norm(), 1e-7 * (1 + D.norm())) << trial;
+    }
+  }
+}
+
+// Potential energy and force of springs agree: dE = -tau . dq.
+TEST(Forces, SpringsAreTheGradientOfTheirEnergy) {
+  Random random(8);
+  for (int trial = 0; trial < 30; ++trial) {
+    Scene scene = test::random_scene(random, 6);
+    for (Body& body : scene.bodies) {
+      for (Joint& joint : body.joints) joint.damping = 0;
+    }
+    const Model model = compile(scene);
+    const int n = model.num_velocities();
+    if (n == 0) continue;
+    const State s = test::random_state(random, model, 0);
+    ForceGradient gradient = make_force_gradient(model);
+    VecX tau(n), q = s.q;
+    calc_forces(model, s.q, VecX::Zero(n), s.control, &tau, &gradient);
+    for (int k = 0; k < n; ++k) {
+      const double h = 1e-6;
+      move(model, s.q, VecX::Unit(n, k), h, &q);
+      const double plus = calc_spring_energy(model, q);
+      move(model, s.q, VecX::Unit(n, k), -h, &q);
+      EXPECT_NEAR((plus - calc_spring_energy(model, q)) / (2 * h), -tau[k], 1e-7 * (1 + std::abs(tau[k])))
+          << trial;
+    }
+  }
+}
+
+TEST(Forces, ATendonAcrossBranchesIsImplicitInA) {
+  const Model model = compile(hand());
+  EXPECT_TRUE(model.trees[0].coupled);
+  State s = initial_state(model);
+  s.q[1] = 0.1;  // stretches the tendon beyond its slack
+  Motion motion = make_motion(model);
+  const double dt = 0.01;
+  calc_free_motion(model, s, {}, dt, scheme(Integrator::semi_implicit), &motion);
+  MatX A(3, 3), M(3, 3);
+  expand(model.system_pattern, motion.A.data(), 0, 3, A);
+  TreeWorkspace workspace = make_tree_workspace(model);
+  VecX values(model.pattern.num_values());
+  calc_mass_matrix(model, motion.placement, &workspace, &values);
+  expand(model.pattern, values.data(), 0, 3, M);
+  const Vec3 c(0, 0.5, -0.3);
+  const double stiffness = 100 + 40, damping = 5 + 2;
+  EXPECT_LT((A - M - (dt * dt * stiffness + dt * damping) * c * c.transpose()).norm(), 1e-12 * A.norm());
+  EXPECT_LT(motion.residual, 1e-12);
+}
+
+// PD control with an effort limit: saturated it pushes with the limit exactly, and Newton finds the switch.
+TEST(Forces, EffortAndForceLimitsHold) {
+  for (const bool by_joint : {true, false}) {
+    Scene scene;
+    scene.options.gravity.setZero();
+    Body body;
+    body.name = "cart";
+    body.inertia = Inertia{2, Vec3::Zero(), Mat3::Identity()};
+    Joint joint;
+    joint.name = "rail";
+    joint.type = JointType::prismatic;
+    joint.axis = Vec3(1, 0, 0);
+    if (by_joint) joint.effort_limit = 3;
+    body.joints.push_back(joint);
+    scene.bodies.push_back(body);
+    Actuator pd;
+    pd.name = "pd";
+    pd.joint = "rail";
+    pd.gain = 1e4;
+    pd.bias = Vec3(0, -1e4, -3e4);  // 3 s of closing in: it does not overshoot while saturated
+    if (!by_joint) pd.force_range = {-3, 3};
+    pd.control = 1;
+    scene.actuators.push_back(pd);
+    const Model model = compile(scene);
+    for (const Integrator i : {Integrator::semi_implicit, Integrator::implicit_euler, Integrator::midpoint}) {
+      State s = initial_state(model);
+      Workspace workspace = make_workspace(model);
+      for (int k = 0; k < 10; ++k) step(model, {0.01, i}, {}, &s, &workspace);
+      EXPECT_NEAR(s.v[0], 10 * 0.01 * 3 / 2, 1e-12) << integrator_name(i);
+      for (int k = 0; k < 3000; ++k) step(model, {0.01, i}, {}, &s, &workspace);
+      EXPECT_NEAR(s.q[0], 1, 1e-3) << integrator_name(i);
+    }
+  }
+}
+
+TEST(Forces, AnActuatorOnABallJointPullsToItsTarget) {
+  Scene scene;
+  scene.options.gravity.setZero();
+  Body body;
+  body.name = "head";
+  body.inertia = Inertia{1, Vec3::Zero(), 0.1 * Mat3::Identity()};
+  Joint joint;
+  joint.name = "neck";
+  joint.type = JointType::ball;
+  joint.damping = 1;
+  body.joints.push_back(joint);
+  scene.bodies.push_back(body);
+  Actuator pd;
+  pd.name = "turn";
+  pd.joint = "neck";
+  pd.gear << 0, 0, 1, 0, 0, 0;
+  pd.gain = 10;
+  pd.bias = Vec3(0, -10, 0);
+  pd.control = 0.5;
+  scene.actuators.push_back(pd);
+  const Model model = compile(scene);
+  State s = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  for (int k = 0; k < 2000; ++k) step(model, {0.01, Integrator::semi_implicit}, {}, &s, &workspace);
+  EXPECT_NEAR(2 * std::atan2(s.q[3], s.q[0]), 0.5, 1e-6);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,725 @@
+// The MJCF reader, feature by feature, with numbers worked out by hand (and checked once against MuJoCo).
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "capstan/io/mjcf_reader.h"
+#include "capstan/math/rotation.h"
+#include "tests/io/xml_helpers.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kDegree = std::numbers::pi / 180;
+
+struct Mjcf : testing::Test {
+  TemporaryFolder folder{"capstan_mjcf"};
+  Diagnostics diagnostics;
+  Scene read(const std::string& inside) {
+    diagnostics = {};
+    return read_mjcf(folder.write("scene.xml", "<mujoco>\n" + inside + "\n</mujoco>"), &diagnostics);
+  }
+  // Must be free of errors and warnings.
+  Scene read_clean(const std::string& inside) {
+    Scene scene = read(inside);
+    EXPECT_EQ(diagnostics.text(), "");
+    return scene;
+  }
+  // One world body 'b' with this content.
+  Scene read_body(const std::string& content) {
+    return read("<worldbody><body name='b'>" + content + "</body></worldbody>");
+  }
+};
+
+void expect_near(const Vec3& a, const Vec3& b, double tolerance = 1e-14) {
+  EXPECT_LT((a - b).norm(), tolerance) << a.transpose() << " is not " << b.transpose();
+}
+// The same rotation: quaternions of either sign.
+void expect_same_turn(const Vec4& a, const Vec4& b) {
+  EXPECT_NEAR(std::abs(a.dot(b)), 1, 1e-14) << a.transpose() << " is not " << b.transpose();
+}
+
+TEST_F(Mjcf, EmptyModelHasMuJoCosDefaults) {
+  const Scene scene = read_clean("");
+  EXPECT_EQ(scene.name, "scene");
+  EXPECT_EQ(scene.options.dt, 0.002);
+  EXPECT_EQ(scene.options.gravity, Vec3(0, 0, -9.81));
+  EXPECT_EQ(scene.options.integrator, Integrator::semi_implicit);
+  EXPECT_TRUE(scene.bodies.empty());
+}
+
+TEST_F(Mjcf, OptionsAndFlags) {
+  Scene scene = read_clean("<option timestep='0.01' gravity='1 2 3' integrator='implicitfast'/>");
+  EXPECT_EQ(scene.options.dt, 0.01);
+  EXPECT_EQ(scene.options.gravity, Vec3(1, 2, 3));
+  EXPECT_EQ(scene.options.integrator, Integrator::semi_implicit);
+  scene = read_clean("<option><flag gravity='disable' filterparent='disable' energy='enable'/></option>");
+  EXPECT_EQ(scene.options.gravity, Vec3(0, 0, 0));
+  EXPECT_TRUE(scene.options.collide_parent_child);
+  scene = read("<option integrator='RK4' wind='1 0 0' density='0'\n iterations='5'/>");
+  EXPECT_EQ(scene.options.integrator, Integrator::midpoint);
+  EXPECT_TRUE(says(diagnostics, "integrator=\"RK4\"", 2));
+  EXPECT_TRUE(says(diagnostics, "wind", 2));
+  EXPECT_TRUE(says(diagnostics, "iterations", 3));
+  EXPECT_EQ(diagnostics.num_warnings(), 3) << diagnostics.text();  // density 0 has no effect
+  EXPECT_TRUE(diagnostics.ok());
+  scene = read("<option><flag contact='disable'/></option><worldbody><geom size='1'/></worldbody>");
+  EXPECT_FALSE(scene.shapes[0].collides);
+}
+
+TEST_F(Mjcf, StrictMakesWhatIsNotUnderstoodAnError) {
+  diagnostics.strict = true;
+  const auto path = folder.write(
+      "strict.xml", "<mujoco>\n<worldbody>\n<geom size='1' colour='2'/>\n<blob/></worldbody></mujoco>");
+  read_mjcf(path, &diagnostics);
+  EXPECT_EQ(diagnostics.num_errors(), 2) << diagnostics.text();
+  EXPECT_TRUE(says(diagnostics, "attribute 'colour' of <geom> is not understood", 3));
+  EXPECT_TRUE(says(diagnostics, "element <blob> is not understood", 4));
+}
+
+TEST_F(Mjcf, WhatOnlyDrawsIsAcceptedInSilence) {
+  read_clean(
+      "<visual><global fovy='3'/></visual><statistic extent='3'/><size njmax='3'/><custom><numeric name='n' "
+      "data='1'/>"
+      "</custom><asset><texture type='skybox' builtin='gradient' width='3' height='3'/></asset>"
+      "<default><camera fovy='3'/></default><worldbody><light pos='0 0 3'/><camera name='c'/></worldbody>");
+}
+
+TEST_F(Mjcf, Orientations) {
+  const auto turn = [&](const std::string& compiler, const std::string& attributes) {
+    const Scene scene = read_clean("<compiler " + compiler + "/><worldbody><body " + attributes +
+                                   "><geom size='1'/></body></worldbody>");
+    return scene.bodies.at(0).pose.quat_wxyz;
+  };
+  const Vec4 x = quat_from_axis_angle(Vec3(1, 0, 0), 0.1), y = quat_from_axis_angle(Vec3(0, 1, 0), 0.2),
+             z = quat_from_axis_angle(Vec3(0, 0, 1), 0.3);
+  expect_same_turn(turn("angle='radian'", "euler='.1 .2 .3'"), quat_multiply(x, quat_multiply(y, z)));
+  expect_same_turn(turn("angle='radian' eulerseq='XYZ'", "euler='.1 .2 .3'"),
+                   quat_multiply(z, quat_multiply(y, x)));
+  // zXy: z about the turning axis, then X about the fixed axis from the left, then y from the right.
+  expect_same_turn(turn("angle='radian' eulerseq='zXy'", "euler='.3 .1 .2'"),
+                   quat_multiply(quat_multiply(x, z), y));
+  expect_same_turn(turn("", "euler='90 0 0'"), Vec4(1, 1, 0, 0).normalized());
+  expect_same_turn(turn("", "quat='2 0 0 2'"), Vec4(1, 0, 0, 1).normalized());
+  expect_same_turn(turn("", "axisangle='0 5 0 90'"), Vec4(1, 0, 1, 0).normalized());
+  expect_same_turn(turn("", "xyaxes='0 2 0 -1 7 0'"), Vec4(1, 0, 0, 1).normalized());
+  expect_same_turn(turn("", "zaxis='3 0 0'"), Vec4(1, 0, 1, 0).normalized());
+  expect_same_turn(turn("", "zaxis='0 0 -1'"), Vec4(0, 1, 0, 0));
+}
+
+TEST_F(Mjcf, Joints) {
+  const Scene scene = read(
+      "<worldbody><body name='b'><geom size='1'/>"
+      "<joint name='h' axis='0 2 0' pos='1 2 3' range='-90 45' ref='30' springref='10' stiffness='2' "
+      "damping='3'"
+      " frictionloss='4' armature='5' actuatorfrcrange='-6 6'/>"
+      "<joint name='s' type='slide' range='-1 2' ref='.5'/></body>"
+      "<body name='c'><joint name='ball' type='ball' range='0 60'/><geom size='1'/></body>"
+      "<body name='f' pos='0 0 3'><freejoint name='free'/><geom size='1'/></body>"
+      "<body name='g'><joint name='free2' type='free' damping='1'/><geom size='1'/></body></worldbody>");
+  EXPECT_EQ(diagnostics.text(), "");
+  const Joint& h = *find_joint(scene, "h");
+  EXPECT_EQ(h.type, JointType::revolute);
+  EXPECT_EQ(h.axis, Vec3(0, 2, 0));
+  EXPECT_EQ(h.position, Vec3(1, 2, 3));
+  ASSERT_EQ(h.limits.size(), 1u);
+  EXPECT_DOUBLE_EQ(h.limits[0].lower, -90 * kDegree);
+  EXPECT_DOUBLE_EQ(h.limits[0].upper, 45 * kDegree);
+  EXPECT_DOUBLE_EQ(h.reference, 30 * kDegree);
+  EXPECT_DOUBLE_EQ(h.spring_reference, 10 * kDegree);
+  EXPECT_EQ(h.stiffness, 2);
+  EXPECT_EQ(h.damping, 3);
+  EXPECT_EQ(h.dry_friction, 4);
+  EXPECT_EQ(h.rotor_inertia, 5);
+  EXPECT_EQ(h.effort_limit, 6);
+  const Joint& s = *find_joint(scene, "s");
+  EXPECT_EQ(s.type, JointType::prismatic);
+  EXPECT_EQ(s.limits[0].upper, 2);  // metres, whatever angle says
+  EXPECT_EQ(s.reference, 0.5);
+  EXPECT_DOUBLE_EQ(find_joint(scene, "ball")->limits[0].upper, 60 * kDegree);
+  EXPECT_EQ(find_joint(scene, "free")->type, JointType::free);
+  EXPECT_EQ(find_joint(scene, "free2")->damping, 1);
+  EXPECT_EQ(find_named(scene.bodies, "b")->joints.size(), 2u);
+}
+
+TEST_F(Mjcf, AutolimitsDecideWhetherARangeLimits) {
+  const auto limits = [&](const std::string& attributes) {
+    return read_body("<joint name='j' " + attributes + "/><geom size='1'/>")
+        .bodies[0]
+        .joints[0]
+        .limits.size();
+  };
+  EXPECT_EQ(limits("range='-1 1'"), 1u);
+  EXPECT_EQ(limits("range='-1 1' limited='false'"), 0u);
+  EXPECT_EQ(limits("range='-1 1' limited='true'"), 1u);
+  EXPECT_EQ(limits(""), 0u);
+  EXPECT_EQ(limits("range='3 1'"), 0u);  // as MuJoCo, but told
+  EXPECT_TRUE(says(diagnostics, "not ordered"));
+  read(
+      "<compiler autolimits='false'/>\n<worldbody><body><joint range='-1 1'/><geom "
+      "size='1'/></body></worldbody>");
+  EXPECT_TRUE(says(diagnostics, "autolimits is off", 3)) << diagnostics.text();
+  EXPECT_FALSE(diagnostics.ok());
+}
+
+TEST_F(Mjcf, PolynomialStiffnessKeepsItsLinearTerm) {
+  Scene scene = read_body("<joint stiffness='4 0 0' damping='5 1'/><geom size='1'/>");
+  EXPECT_EQ(scene.bodies[0].joints[0].stiffness, 4);
+  EXPECT_EQ(scene.bodies[0].joints[0].damping, 5);
+  EXPECT_EQ(diagnostics.num_warnings(), 1);
+  EXPECT_TRUE(says(diagnostics, "damping=\"5 1\" has terms of higher order"));
+}
+
+TEST_F(Mjcf, DefaultClassesNest) {
+  const Scene scene = read_clean(
+      "<default><geom density='500' size='.1'/><joint damping='1'/>"
+      "<default class='leg'><default class='foot'><geom type='box' size='.4 .5 .6'/></default>"
+      "<geom density='700'/><joint armature='2'/></default></default>"
+      "<worldbody><body name='a'><joint name='ja'/><geom name='ga'/>"
+      "<body name='b' childclass='leg'><joint name='jb'/><geom name='gb'/><geom name='gf' class='foot'/>"
+      "<body name='c'><joint name='jc' class='main'/><geom name='gc'/></body></body></body></worldbody>");
+  EXPECT_EQ(find_named(scene.shapes, "ga")->density, 500);
+  EXPECT_EQ(find_named(scene.shapes, "gb")->density, 700);
+  EXPECT_EQ(find_named(scene.shapes, "gc")->density, 700);  // childclass reaches grandchildren
+  const ShapeInstance& foot = *find_named(scene.shapes, "gf");
+  EXPECT_EQ(foot.density, 700);  // from leg, though written after the nested class
+  EXPECT_EQ(std::get<Box>(foot.shape).half_size, Vec3(.4, .5, .6));
+  EXPECT_EQ(std::get<Sphere>(find_named(scene.shapes, "gb")->shape).radius, .1);
+  EXPECT_EQ(find_joint(scene, "ja")->rotor_inertia, 0);
+  EXPECT_EQ(find_joint(scene, "jb")->rotor_inertia, 2);
+  EXPECT_EQ(find_joint(scene, "jb")->damping, 1);
+  EXPECT_EQ(find_joint(scene, "jc")->rotor_inertia, 0);
+}
+
+TEST_F(Mjcf, Geoms) {
+  const Scene scene = read_body(
+      "<geom name='sphere' size='.1'/><geom name='box' type='box' size='1 2 3'/>"
+      "<geom name='capsule' type='capsule' size='.1 .4'/><geom name='cylinder' type='cylinder' size='.1 .4'/>"
+      "<geom name='ellipsoid' type='ellipsoid' size='1 2 3'/>"
+      "<geom name='ft' type='capsule' fromto='0 0 0 2 0 0' size='.2'/>"
+      "<geom name='ftbox' type='box' fromto='0 0 1 0 0 5' size='.2 .9'/>"
+      "<geom name='m' size='.1' mass='3' contype='2' conaffinity='4' margin='.01' rgba='1 .5 0 .25' "
+      "group='2'/>");
+  EXPECT_EQ(diagnostics.text(), "");
+  const auto shape = [&](const char* name) { return find_named(scene.shapes, name)->shape; };
+  EXPECT_EQ(std::get<Sphere>(shape("sphere")).radius, .1);
+  EXPECT_EQ(std::get<Box>(shape("box")).half_size, Vec3(1, 2, 3));
+  EXPECT_EQ(std::get<Capsule>(shape("capsule")).half_length, .4);
+  EXPECT_EQ(std::get<Cylinder>(shape("cylinder")).radius, .1);
+  EXPECT_EQ(std::get<Ellipsoid>(shape("ellipsoid")).radii, Vec3(1, 2, 3));
+  const ShapeInstance& ft = *find_named(scene.shapes, "ft");
+  EXPECT_EQ(std::get<Capsule>(ft.shape).radius, .2);
+  EXPECT_EQ(std::get<Capsule>(ft.shape).half_length, 1);
+  expect_near(ft.pose.position, Vec3(1, 0, 0));
+  expect_near(rotate(ft.pose.quat_wxyz, Vec3(0, 0, 1)), Vec3(-1, 0, 0));  // z: from the second to the first
+  EXPECT_EQ(std::get<Box>(shape("ftbox")).half_size, Vec3(.2, .2, 2));
+  const ShapeInstance& m = *find_named(scene.shapes, "m");
+  EXPECT_EQ(m.mass, 3);
+  EXPECT_EQ(m.group_bits, 2u);
+  EXPECT_EQ(m.mask_bits, 4u);
+  EXPECT_EQ(m.margin, .01);
+  EXPECT_EQ(m.rgba, (std::array<float, 4>{1, .5f, 0, .25f}));
+  EXPECT_EQ(find_named(scene.shapes, "box")->density, 1000);
+  EXPECT_TRUE(m.collides);
+  const Scene world = read("<worldbody><geom type='plane' size='1 1 .1' pos='0 0 2'/></worldbody>");
+  EXPECT_TRUE(std::holds_alternative<HalfSpace>(world.shapes[0].shape));
+  EXPECT_EQ(world.shapes[0].body, "world");
+  EXPECT_EQ(world.shapes[0].pose.position, Vec3(0, 0, 2));
+}
+
+TEST_F(Mjcf, VisualGeomsNeitherCollideNorWeighUnlessTheyShould) {
+  const Scene scene = read(
+      "<compiler inertiagrouprange='0 1'/><worldbody><body><geom name='a' size='1' contype='0' "
+      "conaffinity='0'/>"
+      "<geom name='b' size='1' group='2'/><geom name='c' size='1' mass='0'/><geom name='d' size='1' "
+      "density='0'/>"
+      "</body></worldbody>");
+  EXPECT_FALSE(find_named(scene.shapes, "a")->collides);
+  EXPECT_TRUE(find_named(scene.shapes, "a")->has_mass);
+  EXPECT_TRUE(find_named(scene.shapes, "b")->collides);
+  EXPECT_FALSE(find_named(scene.shapes, "b")->has_mass);
+  EXPECT_FALSE(find_named(scene.shapes, "c")->has_mass);
+  EXPECT_FALSE(find_named(scene.shapes, "d")->has_mass);
+}
+
+TEST_F(Mjcf, InertialAndInertiafromgeom) {
+  const std::string inside =
+      "<worldbody><body name='b'><freejoint/><inertial pos='1 2 3' mass='4' diaginertia='1 2 3' euler='0 0 "
+      "90'/>"
+      "<geom name='g' size='1'/></body><body name='c'><geom name='h' size='1'/></body></worldbody>";
+  Scene scene = read_clean(inside);
+  const Inertia& inertia = *scene.bodies[0].inertia;
+  EXPECT_EQ(inertia.mass, 4);
+  EXPECT_EQ(inertia.com, Vec3(1, 2, 3));
+  EXPECT_LT((inertia.about_com - Vec3(2, 1, 3).asDiagonal().toDenseMatrix()).norm(), 1e-14);
+  EXPECT_FALSE(scene.bodies[1].inertia);
+  scene = read("<compiler inertiafromgeom='true'/>" + inside);
+  EXPECT_FALSE(scene.bodies[0].inertia);
+  EXPECT_TRUE(scene.shapes[0].has_mass);
+  scene = read("<compiler inertiafromgeom='true' inertiagrouprange='1 1'/>" + inside);
+  EXPECT_TRUE(scene.bodies[0].inertia);  // no shape to take it from
+  scene = read("<compiler inertiafromgeom='false'/>" + inside);
+  EXPECT_TRUE(scene.bodies[0].inertia);
+  EXPECT_FALSE(scene.shapes[1].has_mass);
+  scene = read_body("<inertial pos='0 0 0' mass='1' fullinertia='1 2 3 .1 .2 .3'/>");
+  EXPECT_EQ(scene.bodies[0].inertia->about_com(0, 1), .1);
+  EXPECT_EQ(scene.bodies[0].inertia->about_com(2, 0), .2);
+  EXPECT_EQ(scene.bodies[0].inertia->about_com(1, 2), .3);
+}
+
+TEST_F(Mjcf, MassBounds) {
+  const std::string two =
+      "<worldbody><body name='a'><geom type='box' size='.5 .5 .5' mass='1' pos='1 0 0'/>"
+      "<geom type='box' size='.5 .5 .5' mass='1' pos='-1 0 0'/></body>"
+      "<body name='b'><inertial pos='0 0 0' mass='2' diaginertia='1 1 .001'/></body></worldbody>";
+  Scene scene = read("<compiler settotalmass='8'/>" + two);
+  EXPECT_DOUBLE_EQ(scene.bodies[0].inertia->mass, 4);
+  EXPECT_DOUBLE_EQ(scene.bodies[1].inertia->mass, 4);
+  // Two unit cubes of 1 kg: 1/6 each about their centres, and m d^2 = 1 each about y and z; all doubled.
+  EXPECT_NEAR(scene.bodies[0].inertia->about_com(0, 0), 2 * 2.0 / 6, 1e-12);
+  EXPECT_NEAR(scene.bodies[0].inertia->about_com(1, 1), 2 * (2.0 / 6 + 2), 1e-12);
+  scene = read("<compiler boundmass='2.5' boundinertia='.01' balanceinertia='true'/>" + two);
+  EXPECT_DOUBLE_EQ(scene.bodies[1].inertia->mass, 2.5);
+  EXPECT_NEAR(scene.bodies[1].inertia->about_com(2, 2), .01, 1e-14);
+  EXPECT_TRUE(scene.options.balance_inertia);
+}
+
+TEST_F(Mjcf, FramesMoveWhatTheyHold) {
+  const Scene scene = read_clean(
+      "<compiler angle='radian'/><worldbody><frame pos='1 0 0' euler='0 0 1.5707963267948966'>"
+      "<body name='b' pos='1 0 0'><frame pos='0 0 1' euler='1.5707963267948966 0 0'>"
+      "<joint name='j' pos='0 0 .5' axis='0 0 1'/><geom size='.1' pos='0 1 0'/><site "
+      "name='s'/></frame></body>"
+      "</frame></worldbody>");
+  expect_near(scene.bodies[0].pose.position, Vec3(1, 1, 0));
+  expect_same_turn(scene.bodies[0].pose.quat_wxyz, Vec4(1, 0, 0, 1).normalized());
+  expect_near(find_joint(scene, "j")->position, Vec3(0, -.5, 1));
+  expect_near(find_joint(scene, "j")->axis, Vec3(0, -1, 0));
+  expect_near(scene.shapes[0].pose.position, Vec3(0, 0, 2));
+  expect_near(scene.sites[0].pose.position, Vec3(0, 0, 1));
+}
+
+TEST_F(Mjcf, ReplicateTurnsMovesAndNames) {
+  const Scene scene = read_clean(
+      "<compiler angle='radian'/><worldbody><replicate count='12' offset='1 0 0' euler='0 0 .5'>"
+      "<body name='b' pos='0 1 0'><joint name='j'/><geom name='g' size='.1'/>"
+      "<replicate count='2' offset='0 0 .1' sep='-'><geom name='h' size='.1'/></replicate></body></replicate>"
+      "<body><joint name='z'/><geom size='.1'/></body></worldbody>"
+      "<actuator><motor name='m' joint='j'/><motor name='n' joint='z'/></actuator>"
+      "<contact><exclude body1='b' body2='world'/></contact>");
+  ASSERT_EQ(scene.bodies.size(), 13u);
+  EXPECT_EQ(scene.bodies[0].name, "b00");
+  EXPECT_EQ(scene.bodies[11].name, "b11");
+  expect_near(scene.bodies[0].pose.position, Vec3(0, 1, 0));
+  expect_near(scene.bodies[1].pose.position, Vec3(1 - std::sin(.5), std::cos(.5), 0));
+  // Offsets after the first are in the frame of the copy before.
+  expect_near(scene.bodies[2].pose.position,
+              Vec3(1 + std::cos(.5) - std::sin(1.), std::sin(.5) + std::cos(1.), 0));
+  EXPECT_TRUE(find_named(scene.shapes, "h-111"));
+  // What refers into the replicate is repeated with it; MuJoCo puts those actuators last.
+  ASSERT_EQ(scene.actuators.size(), 13u);
+  EXPECT_EQ(scene.actuators[0].name, "n");
+  EXPECT_EQ(scene.actuators[12].name, "m11");
+  EXPECT_EQ(scene.actuators[12].joint, "j11");
+  EXPECT_EQ(scene.excludes.size(), 12u);
+}
+
+TEST_F(Mjcf, ReplicateMultipliesItsAnglesNotItsTurns) {
+  const Scene scene = read_clean(
+      "<worldbody><replicate count='4' offset='1 2 3' euler='10 20 30'><body><geom "
+      "size='.1'/></body></replicate>"
+      "<body euler='30 60 90'><geom size='.1'/></body></worldbody>");
+  expect_same_turn(scene.bodies[3].pose.quat_wxyz, scene.bodies[4].pose.quat_wxyz);
+  Vec3 p = Vec3::Zero();
+  for (int i = 0; i < 4; ++i) {
+    expect_near(scene.bodies[i].pose.position, p, 1e-12);
+    p += rotate(scene.bodies[i].pose.quat_wxyz, Vec3(1, 2, 3));
+  }
+}
+
+TEST_F(Mjcf, IncludeIsRelativeToTheMainFile) {
+  folder.write("parts/arm.xml",
+               "<mujocoinclude><body name='arm'><geom size='1'/><include "
+               "file='parts/hand.xml'/></body></mujocoinclude>");
+  folder.write("parts/hand.xml",
+               "<mujoco model='x'>\n<body name='hand'><geom size='1' oops='1'/></body></mujoco>");
+  const Scene scene = read("<worldbody><include file='parts/arm.xml'/></worldbody>");
+  ASSERT_EQ(scene.bodies.size(), 2u);
+  EXPECT_EQ(scene.bodies[1].parent, "arm");
+  EXPECT_NE(scene.bodies[1].where.file.find("hand.xml"), std::string::npos);
+  EXPECT_EQ(diagnostics.list.size(), 1u);
+  EXPECT_NE(diagnostics.text().find("hand.xml:2"), std::string::npos) << diagnostics.text();
+}
+
+TEST_F(Mjcf, MeshesInlineAndFromFile) {
+  folder.write("meshes/tet.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
+  const Scene scene = read_clean(
+      "<compiler meshdir='meshes'/><asset><mesh file='tet.obj' scale='2 2 2'/>"
+      "<mesh name='m' vertex='0 0 0 1 0 0 0 2 0 0 0 3' face='0 2 1 0 1 3 0 3 2 1 2 3' scale='-2 3 4' "
+      "refpos='1 1 1'"
+      " refquat='1 1 1 1'/></asset>"
+      "<worldbody><body><geom name='f' type='mesh' mesh='tet'/><geom name='i' type='mesh' mesh='m' pos='1 0 "
+      "0'/></body></worldbody>");
+  const auto& f = *std::get<ConvexMesh>(find_named(scene.shapes, "f")->shape).mesh;
+  EXPECT_NEAR(volume_properties(f).volume, 8.0 / 6, 1e-12);
+  const auto& i = *std::get<ConvexMesh>(find_named(scene.shapes, "i")->shape).mesh;
+  // refquat is 120 degrees about (1,1,1): its inverse takes (x,y,z) to (y,z,x); then the scale.
+  expect_near(i.vertices[0], Vec3(2, -3, -4));
+  expect_near(i.vertices[1], Vec3(2, -3, 0));
+  EXPECT_NEAR(volume_properties(i).volume, 24, 1e-12);  // positive: the mirrored triangles were flipped
+  EXPECT_EQ(find_named(scene.shapes, "i")->pose.position, Vec3(1, 0, 0));
+}
+
+TEST_F(Mjcf, HeightField) {
+  const Scene scene = read_clean(
+      "<asset><hfield name='h' nrow='2' ncol='3' size='1 2 3 4' elevation='1 2 3 4 5 6'/></asset>"
+      "<worldbody><geom type='hfield' hfield='h'/></worldbody>");
+  const auto& field = std::get<HeightField>(scene.shapes[0].shape);
+  EXPECT_EQ(field.rows, 2);
+  EXPECT_EQ(field.columns, 3);
+  EXPECT_EQ(field.half_size, Vec2(1, 2));
+  EXPECT_EQ(field.base, 4);
+  const std::vector<double> expected = {1.8, 2.4, 3, 0, .6, 1.2};  // last row written is that of smallest y
+  for (int k = 0; k < 6; ++k) EXPECT_NEAR((*field.height)[k], expected[k], 1e-14);
+}
+
+TEST_F(Mjcf, MaterialColourIsUsedUnlessTheGeomHasOne) {
+  const Scene scene = read_clean(
+      "<asset><material name='red' rgba='1 0 0 1' shininess='3'/></asset>"
+      "<worldbody><geom name='a' size='1' material='red'/><geom name='b' size='1' material='red' rgba='0 1 0 "
+      "1'/></worldbody>");
+  EXPECT_EQ(scene.shapes[0].rgba, (std::array<float, 4>{1, 0, 0, 1}));
+  EXPECT_EQ(scene.shapes[1].rgba, (std::array<float, 4>{0, 1, 0, 1}));
+}
+
+// The mapping's definition: our spring, K per kilogram, rests where MuJoCo's contact does.
+TEST_F(Mjcf, SolrefRestsAtMuJoCosDepth) {
+  const double g = 9.81;
+  for (const double tc : {0.005, 0.02, 0.1}) {
+    for (const double zeta : {0.3, 1.0, 2.0}) {
+      for (const double d : {0.1, 0.9, 0.99}) {
+        const auto map = mjcf::map_solver_parameters({tc, zeta}, {d, d, 0.001, 0.5, 2});
+        const double x = g / map.stiffness_per_kilogram;
+        // MuJoCo at rest: (1 - d) a0 + d k x = 0 with a0 = -g.
+        const double k = d / (d * d * tc * tc * zeta * zeta);
+        EXPECT_NEAR(-(1 - d) * g + d * k * x, 0, 1e-9);
+        EXPECT_NEAR(map.relaxation_time, 2 * tc * zeta * zeta, 1e-12);
+        // The direct form of the same spring and damper gives the same.
+        const auto direct =
+            mjcf::map_solver_parameters({-1 / (tc * tc * zeta * zeta), -2 / tc}, {d, d, 0.001, 0.5, 2});
+        EXPECT_NEAR(direct.stiffness_per_kilogram / map.stiffness_per_kilogram, 1, 1e-12);
+        EXPECT_NEAR(direct.relaxation_time / map.relaxation_time, 1, 1e-12);
+        EXPECT_FALSE(map.clamped);
+      }
+    }
+  }
+  // Depths measured in MuJoCo 4.0: a 2 kg ball on a plane, after 20 s.
+  struct Measured {
+    std::array<double, 2> solref;
+    std::array<double, 5> solimp;
+    double depth;
+  };
+  for (const Measured& m : {Measured{{0.05, 1}, {0.9, 0.95, 0.001, 0.5, 2}, 0.00122625},
+                            Measured{{0.02, 1}, {0.9, 0.95, 0.001, 0.5, 2}, 0.000367181842},
+                            Measured{{0.1, 0.7}, {0.2, 0.9, 0.02, 0.3, 3}, 0.0118537539},
+                            Measured{{-1000, -50}, {0.8, 0.9, 0.01, 0.6, 1}, 0.00210871152},
+                            Measured{{0.015, 1}, {0.9, 0.99, 0.003, 0.5, 2}, 0.000262588763}}) {
+    const auto map = mjcf::map_solver_parameters(m.solref, m.solimp);
+    EXPECT_NEAR(g / map.stiffness_per_kilogram / m.depth, 1, 1e-6);
+  }
+  const auto rigid = mjcf::map_solver_parameters({0.02, 1}, {1, 1, 0.001, 0.5, 2});
+  EXPECT_TRUE(rigid.clamped);
+  EXPECT_TRUE(std::isfinite(rigid.stiffness_per_kilogram));
+}
+
+TEST_F(Mjcf, EqualContactSettingsShareAMaterial) {
+  const Scene scene = read(
+      "<default><default class='soft'><geom solref='.05 1'/></default></default><worldbody>"
+      "<geom name='a' size='1'/><geom name='b' size='1' friction='1'/><geom name='c' size='1' friction='.3'/>"
+      "<geom name='d' size='1' class='soft'/><geom name='e' size='1' solref='.05 1'/><geom name='f' size='1' "
+      "condim='1'/>"
+      "</worldbody>");
+  EXPECT_EQ(diagnostics.text(), "");
+  const auto material = [&](const char* name) {
+    return *find_named(scene.materials, find_named(scene.shapes, name)->material);
+  };
+  EXPECT_EQ(scene.materials.size(), 4u);
+  EXPECT_EQ(material("a").name, material("b").name);
+  EXPECT_EQ(material("d").name, material("e").name);
+  EXPECT_EQ(material("a").friction, 1);
+  EXPECT_EQ(material("a").stiffness_per_kilogram, 0);  // not written: ours
+  EXPECT_EQ(material("a").relaxation_time, -1);
+  EXPECT_EQ(material("c").friction, .3);
+  EXPECT_EQ(material("f").friction, 0);
+  EXPECT_NEAR(material("d").stiffness_per_kilogram, 8000, 1e-6);
+  // MuJoCo takes the larger friction of two, and any when one of them has condim 3.
+  const auto pair = [&](const char* x, const char* y) -> std::optional<double> {
+    for (const PairOverride& p : scene.pairs) {
+      if ((p.a == material(x).name && p.b == material(y).name) ||
+          (p.b == material(x).name && p.a == material(y).name)) {
+        return p.friction;
+      }
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(pair("a", "c"), 1.0);
+  EXPECT_EQ(pair("c", "f"), 1.0);           // f's own coefficient is 1, only its condim is 1
+  EXPECT_EQ(pair("a", "d"), std::nullopt);  // 1 and 1: both rules agree
+}
+
+TEST_F(Mjcf, PriorityDecidesFriction) {
+  const Scene scene = read(
+      "<worldbody><geom size='1' friction='.2' priority='1'/><geom size='1' friction='.9'/></worldbody>");
+  ASSERT_EQ(scene.pairs.size(), 1u);
+  EXPECT_EQ(scene.pairs[0].friction, .2);
+}
+
+TEST_F(Mjcf, TorsionalFrictionIsReportedOncePerCondim) {
+  read(
+      "<worldbody><geom size='1' condim='6'/><geom size='1' condim='6'/><geom size='1' "
+      "condim='4'/></worldbody>");
+  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
+}
+
+TEST_F(Mjcf, PairsCollideWhateverTheBitsSay) {
+  const Scene scene = read_clean(
+      "<worldbody><geom name='a' size='1' contype='0' conaffinity='0'/><geom name='b' size='1' contype='1' "
+      "conaffinity='2'/>"
+      "<geom name='c' size='1'/></worldbody><contact><pair geom1='a' geom2='b' friction='.3 .3' "
+      "margin='.1'/></contact>");
+  const auto shapes_pair = std::find_if(scene.pairs.begin(), scene.pairs.end(), [](const PairOverride& p) {
+    return p.kind == PairOverride::Kind::shapes;
+  });
+  ASSERT_NE(shapes_pair, scene.pairs.end());
+  EXPECT_EQ(shapes_pair->a, "a");
+  EXPECT_EQ(shapes_pair->friction, .3);
+  EXPECT_EQ(shapes_pair->margin, .1);
+  const auto collide = [](const ShapeInstance& x, const ShapeInstance& y) {
+    return x.collides && y.collides && ((x.group_bits & y.mask_bits) || (y.group_bits & x.mask_bits));
+  };
+  EXPECT_TRUE(collide(scene.shapes[0], scene.shapes[1]));
+  EXPECT_FALSE(collide(scene.shapes[0], scene.shapes[2]));
+}
+
+TEST_F(Mjcf, EqualityConnectAndWeld) {
+  const std::string bodies =
+      "<compiler angle='radian'/><worldbody><body name='a' pos='1 0 0' euler='0 0 1'><joint name='j'/><geom "
+      "size='.1'/>"
+      "<site name='s' pos='1 2 3' euler='1 0 0'/></body>"
+      "<body name='b' pos='0 1 0' euler='1 0 0'><joint name='k'/><geom size='.1'/><site "
+      "name='t'/></body></worldbody>";
+  // Reference numbers: MuJoCo's eq_data.
+  Scene scene = read_clean(bodies + "<equality><connect body1='a' body2='b' anchor='1 2 3'/></equality>");
+  EXPECT_EQ(scene.constraints[0].type, ConstraintType::ball);
+  expect_near(scene.constraints[0].pose_a->position, Vec3(1, 2, 3));
+  expect_near(scene.constraints[0].pose_b->position, Vec3(-0.14264, 3.02261, 0.84501), 1e-5);
+  scene = read_clean(bodies + "<equality><weld name='w' body1='a' body2='b' active='false'/></equality>");
+  EXPECT_EQ(scene.constraints[0].type, ConstraintType::weld);
+  EXPECT_EQ(scene.constraints[0].name, "w");
+  EXPECT_FALSE(scene.constraints[0].active);
+  expect_near(scene.constraints[0].pose_a->position, Vec3(0.30117, 1.38177, 0), 1e-5);
+  EXPECT_LT((scene.constraints[0].pose_a->quat_wxyz - Vec4(0.77015, 0.42074, -0.22985, -0.42074)).norm(),
+            1e-5);
+  expect_near(scene.constraints[0].pose_b->position, Vec3(0, 0, 0));
+  scene =
+      read_clean(bodies + "<equality><weld body1='a' anchor='1 2 3' relpose='4 5 6 2 0 0 0'/></equality>");
+  EXPECT_EQ(scene.constraints[0].body_b, "world");
+  expect_near(scene.constraints[0].pose_a->position, Vec3(4, 5, 6));
+  expect_near(scene.constraints[0].pose_b->position, Vec3(1, 2, 3));
+  scene = read_clean(bodies + "<equality><weld site1='s' site2='t'/></equality>");
+  EXPECT_EQ(scene.constraints[0].body_a, "a");
+  expect_near(scene.constraints[0].pose_a->position, Vec3(1, 2, 3));
+  scene = read_clean(bodies +
+                     "<equality><joint joint1='j' joint2='k' polycoef='1 2'/><joint joint1='j'/></equality>");
+  EXPECT_EQ(scene.constraints[0].type, ConstraintType::coupler);
+  EXPECT_EQ(scene.constraints[0].polynomial, (std::array<double, 5>{1, 2, 0, 0, 0}));
+  EXPECT_EQ(scene.constraints[1].joint_b, "");
+}
+
+TEST_F(Mjcf, Tendons) {
+  const std::string bodies =
+      "<worldbody><body><joint name='j' type='slide'/><joint name='k' type='slide' springref='.5'/><geom "
+      "size='1'/></body></worldbody>";
+  const std::string joints = "<joint joint='j' coef='2'/><joint joint='k' coef='3'/></fixed></tendon>";
+  Scene scene = read_clean(
+      bodies +
+      "<tendon><fixed name='t' stiffness='1' damping='2' frictionloss='3' armature='4' range='0 2'>" +
+      joints);
+  const Tendon& t = scene.tendons.at(0);
+  EXPECT_EQ(t.terms[1].coefficient, 3);
+  EXPECT_EQ(t.spring_rest.lower, 1.5);
+  EXPECT_EQ(t.stiffness, 1);
+  EXPECT_EQ(t.damping, 2);
+  EXPECT_EQ(t.dry_friction, 3);
+  EXPECT_EQ(t.rotor_inertia, 4);
+  EXPECT_EQ(t.limits->upper, 2);
+  scene = read_clean(bodies + "<tendon><fixed springlength='1 2'>" + joints);
+  EXPECT_EQ(scene.tendons[0].spring_rest.upper, 2);
+  EXPECT_EQ(scene.tendons[0].name, "tendon_1");
+  scene = read(bodies +
+               "<tendon><spatial name='s'><site site='x'/></spatial></tendon><actuator><motor "
+               "tendon='s'/></actuator>");
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_TRUE(says(diagnostics, "spatial tendon"));
+  EXPECT_TRUE(scene.actuators.empty());
+}
+
+TEST_F(Mjcf, Actuators) {
+  const auto act = [&](const std::string& defaults, const std::string& actuator) {
+    const Scene scene = read("<compiler angle='radian'/><default>" + defaults +
+                             "</default><worldbody><body><joint name='j' range='-1 3'/><geom "
+                             "size='.1'/></body></worldbody><actuator>" +
+                             actuator + "</actuator>");
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+    return scene.actuators.empty() ? Actuator{} : scene.actuators[0];
+  };
+  const auto expect = [](const Actuator& a, double gain, const Vec3& bias) {
+    EXPECT_EQ(a.joint, "j");
+    EXPECT_EQ(a.gain, gain);
+    EXPECT_EQ(a.bias, bias);
+  };
+  const std::string position = "<position kp='7' kv='1'/>";
+  expect(act("", "<motor joint='j'/>"), 1, Vec3(0, 0, 0));
+  expect(act("", "<position joint='j' kp='5' kv='2'/>"), 5, Vec3(0, -5, -2));
+  expect(act(position, "<position joint='j'/>"), 7, Vec3(0, -7, -1));
+  expect(act(position, "<position joint='j' kp='3'/>"), 3, Vec3(0, -3, -1));
+  expect(act(position, "<motor joint='j'/>"), 1, Vec3(0, 0, 0));
+  expect(act(position, "<general joint='j'/>"), 7, Vec3(0, -7, -1));
+  expect(act(position, "<velocity joint='j'/>"), 1, Vec3(0, 0, -1));
+  expect(act("", "<velocity joint='j' kv='4'/>"), 4, Vec3(0, 0, -4));
+  expect(act("", "<general joint='j' gainprm='3' biasprm='1 2 3'/>"), 3, Vec3(0, 0, 0));
+  expect(act("", "<general joint='j' gainprm='3' biastype='affine' biasprm='1 2 3'/>"), 3, Vec3(1, 2, 3));
+  Actuator a =
+      act("<motor ctrlrange='-1 1'/>", "<motor name='m' jointinparent='j' gear='30' forcerange='-2 5'/>");
+  EXPECT_EQ(a.name, "m");
+  EXPECT_EQ(a.gear[0], 30);
+  EXPECT_EQ(a.control_range.upper, 1);
+  EXPECT_EQ(a.force_range.lower, -2);
+  EXPECT_EQ(a.force_range.upper, 5);
+  EXPECT_EQ(diagnostics.text(), "");
+  a = act("<motor ctrlrange='-1 1'/>", "<motor joint='j' ctrllimited='false'/>");
+  EXPECT_EQ(a.control_range.upper, kInfinity);
+  a = act("", "<position joint='j' inheritrange='.5'/>");
+  EXPECT_EQ(a.control_range.lower, 0);
+  EXPECT_EQ(a.control_range.upper, 2);
+  for (const char* dropped : {"<damper joint='j' kv='1' ctrlrange='0 1'/>", "<muscle joint='j'/>",
+                              "<adhesion body='b'/>", "<general joint='j' gaintype='affine'/>",
+                              "<general joint='j' dyntype='integrator'/>", "<motor site='s'/>"}) {
+    EXPECT_EQ(act("", dropped).joint, "") << dropped;
+    EXPECT_TRUE(says(diagnostics, "left out")) << dropped;
+  }
+  act("", "<position joint='j' kp='1' dampratio='1' timeconst='.1'/>");
+  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
+}
+
+TEST_F(Mjcf, KeyframesInOurLayout) {
+  // Angular velocities are in the moving body there, before the joint here: turned by 90 degrees about z.
+  const double h = std::sqrt(.5);
+  const std::string q = std::to_string(h);
+  const Scene scene = read(
+      "<worldbody><body><freejoint name='f'/><geom size='1'/><body><joint name='j'/><geom "
+      "size='1'/></body></body>"
+      "<body><joint name='b' type='ball'/><geom size='1'/></body></worldbody>"
+      "<actuator><motor name='m' joint='j'/><muscle joint='j'/><motor name='n' joint='j'/></actuator>"
+      "<keyframe><key name='k' time='2' qpos='1 2 3 " +
+      q + " 0 0 " + q + " .5 2 0 0 2' qvel='1 2 3 4 5 6 7 1 0 0' ctrl='10 20 30'/></keyframe>");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  const Keyframe& key = scene.keyframes.at(0);
+  EXPECT_EQ(key.name, "k");
+  EXPECT_EQ(key.time, 2);
+  EXPECT_EQ(key.q.at("j"), std::vector<double>{.5});
+  EXPECT_EQ(key.q.at("f")[2], 3);
+  EXPECT_NEAR(key.q.at("f")[3], h, 1e-12);
+  EXPECT_NEAR(key.q.at("b")[3], h, 1e-15);
+  const auto& v = key.v.at("f");
+  const std::vector<double> expected = {1, 2, 3, -5, 4, 6};
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(v[i], expected[i], 1e-12);
+  EXPECT_EQ(key.v.at("j"), std::vector<double>{7});
+  EXPECT_NEAR(key.v.at("b")[1], 1, 1e-12);
+  EXPECT_EQ(key.control.size(), 2u);  // the muscle is left out, its slot is not
+  EXPECT_EQ(key.control.at("m"), 10);
+  EXPECT_EQ(key.control.at("n"), 30);
+}
+
+TEST_F(Mjcf, UnnamedThingsGetUniqueNames) {
+  const Scene scene = read_clean(
+      "<worldbody><body><joint/><joint axis='1 0 0'/><geom size='1'/><geom size='1'/></body><body "
+      "name='body_1'><geom size='1'/></body>"
+      "<body><geom size='1'/></body></worldbody>");
+  std::set<std::string> bodies, shapes;
+  for (const Body& b : scene.bodies) bodies.insert(b.name);
+  for (const ShapeInstance& s : scene.shapes) shapes.insert(s.name);
+  EXPECT_EQ(bodies.size(), 3u);
+  EXPECT_EQ(shapes.size(), 4u);
+  EXPECT_NE(scene.bodies[0].joints[0].name, scene.bodies[0].joints[1].name);
+}
+
+TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {
+  const Scene scene = read(
+      "<worldbody><body mocap='true' gravcomp='1'><geom size='1'/></body><body gravcomp='.5'><geom "
+      "size='1'/></body>"
+      "<composite type='cable'/></worldbody>\n<sensor><gyro site='s'/><clock/></sensor>");
+  EXPECT_TRUE(diagnostics.ok());
+  EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();
+  EXPECT_TRUE(says(diagnostics, "<clock> is a sensor", 3));
+  EXPECT_TRUE(scene.bodies[0].gravity_compensated);
+  EXPECT_FALSE(scene.bodies[1].gravity_compensated);
+}
+
+// Nothing a file can hold makes the reader crash, hang or throw.
+TEST_F(Mjcf, SurvivesTruncationAndNoise) {
+  const std::string good =
+      "<mujoco model='m'><compiler angle='radian' settotalmass='3'/><option timestep='.01'/><default><geom "
+      "size='.1'/>"
+      "<default class='c'><joint damping='1'/></default></default><asset><mesh name='m' vertex='0 0 0 1 0 0 "
+      "0 1 0 0 0 1' "
+      "face='0 2 1 0 1 3 0 3 2 1 2 3'/><hfield name='h' nrow='2' ncol='2' size='1 1 1 1' elevation='0 1 2 "
+      "3'/></asset>"
+      "<worldbody><geom type='hfield' hfield='h'/><replicate count='3' offset='1 0 0'><body name='b' "
+      "childclass='c'>"
+      "<joint name='j' range='-1 1'/><geom type='mesh' mesh='m'/><site name='s'/></body></replicate><body "
+      "name='z'>"
+      "<freejoint/><inertial mass='1' pos='0 0 0' diaginertia='1 1 1'/></body></worldbody><equality><connect "
+      "body1='b' "
+      "anchor='0 0 0'/></equality><tendon><fixed name='t'><joint joint='j' "
+      "coef='1'/></fixed></tendon><actuator><position "
+      "tendon='t' kp='3'/></actuator><keyframe><key qpos='1 2 3 0 0 0 1 0 0 0'/></keyframe></mujoco>";
+  const auto start = std::chrono::steady_clock::now();
+  ReadLimits limits;
+  limits.max_repeat = 1000;
+  limits.max_elements = 5000;
+  const auto attempt = [&](const std::string& content) {
+    Diagnostics d;
+    EXPECT_NO_THROW(read_mjcf(folder.write("noise.xml", content), &d, limits));
+  };
+  for (std::size_t length = 0; length < good.size(); length += 7) attempt(good.substr(0, length));
+  std::mt19937 random(1);
+  for (int k = 0; k < 1000; ++k) {
+    std::string bad = good;
+    const int changes = 1 + static_cast<int>(random() % 4);
+    for (int c = 0; c < changes; ++c) {
+      const std::size_t at = random() % bad.size();
+      switch (random() % 4) {
+        case 0:
+          bad[at] = static_cast<char>(random() % 256);
+          break;
+        case 1:
+          bad.erase(at, random() % 20);
+          break;
+        case 2:
+          bad.insert(at, bad.substr(random() % bad.size(), random() % 40));
+          break;
+        default:
+          bad[at] = "0123456789-.e'<>/ "[random() % 18];
+      }
+    }
+    attempt(bad);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,45 @@
+#include "capstan/math/branch_matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <random>
+
+namespace capstan {
+namespace {
+
+// Random forests against Eigen's dense factorization.
+TEST(BranchMatrix, SolvesLikeADenseFactorization) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> u(-1, 1);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 1 + trial % 30;
+    std::vector<int> parent(n);
+    for (int k = 0; k < n; ++k) parent[k] = std::uniform_int_distribution<int>(-1, k - 1)(random);
+    const BranchPattern pattern = make_branch_pattern(parent);
+    VecX values(pattern.num_values());
+    for (double& x : values) x = u(random);
+    for (int k = 0; k < n; ++k) values[pattern.row_start[k + 1] - 1] += 2 * n;  // dominant: positive definite
+    MatX dense(n, n);
+    expand(pattern, values.data(), 0, n, dense);
+    VecX b(n), y(n);
+    for (double& x : b) x = u(random);
+    multiply(pattern, values.data(), b.data(), y.data());
+    EXPECT_LT((y - dense * b).norm(), 1e-12 * n);
+    VecX x = b;
+    VecX factored = values;
+    ASSERT_EQ(factor(pattern, factored.data()), -1);
+    solve_in_place(pattern, factored.data(), x.data());
+    EXPECT_LT((x - dense.llt().solve(b)).norm(), 1e-13);
+  }
+}
+
+TEST(BranchMatrix, NamesThePivotThatIsNotPositive) {
+  const BranchPattern pattern = make_branch_pattern({-1, 0, 1});
+  VecX values(6);
+  values << 1, 2, 1, 0, 0, 1;  // rows: [1], [2 1], [0 0 1]: not positive definite at the first unknown
+  EXPECT_EQ(factor(pattern, values.data()), 0);
+}
+
+}  // namespace
+}  // namespace capstan
