@@ -111,7 +111,8 @@ int main(int argc, char** argv) {
     return cli::kBadInput;
   } catch (const OutputError& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return cli::kCannotWrite;
+    std::fflush(nullptr);
+    std::_Exit(cli::kCannotWrite);  // HDF5 would try again at exit to write what the disk had no room for
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());
     return cli::kBug;

@@ -127,7 +127,13 @@ int run(const RunOptions& options) {
   hooks.num_frames = options.picture.empty() ? 0 : kPictureFrames;
 
   const StopOnSignal stop_on_signal;
-  const Summary summary = simulate(model, step, num_steps, hooks, &state);
+  Summary summary;
+  try {
+    summary = simulate(model, step, num_steps, hooks, &state);
+  } catch (const OutputError&) {  // the log's disk is full: what was computed need not be lost with it
+    if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
+    throw;
+  }
   progress.clear();
   if (log) log->close();
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);

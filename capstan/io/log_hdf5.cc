@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "capstan/base/version.h"
@@ -20,6 +21,7 @@ namespace {
 // Names and units as attributes beyond 64 kB would need the newest format: split over several attributes is
 // not worth it, so the two attributes become datasets "<group>_name" and "<group>_unit" there.
 constexpr std::size_t kMaxAttributeBytes = 60000;
+constexpr std::uintmax_t kSpareBytes = 1 << 20;  // for started chunks and the index
 
 std::string last_error(const std::string& fallback) {
   std::string text;
@@ -52,6 +54,7 @@ class Handle {
   }
   ~Handle() { close(); }
   operator hid_t() const { return id_; }
+  void leak() { id_ = -1; }
   herr_t close() { return id_ >= 0 ? close_(std::exchange(id_, -1)) : 0; }
 
  private:
@@ -95,13 +98,19 @@ class Hdf5Log : public Log {
     check(H5Fflush(file_, H5F_SCOPE_LOCAL));
   }
   ~Hdf5Log() override {
+    if (failed_) {
+      // HDF5 1.10 crashes when it closes a file whose last writes failed (the disk is full).
+      for (Group& group : groups_) group.dataset.leak();
+      file_.leak();
+      return;
+    }
     try {
       close();
     } catch (const OutputError&) {
     }
   }
   void close() override {
-    if (file_ < 0) return;
+    if (file_ < 0 || failed_) return;
     flush();
     groups_.clear();
     if (file_.close() < 0) throw OutputError(path_, last_error("HDF5 could not close it"));
@@ -109,6 +118,14 @@ class Hdf5Log : public Log {
 
  protected:
   void write(const double* rows, long num_rows) override {
+    // A full disk is found before HDF5 meets it, so that the file stays as the last batch left it.
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::absolute(path_, error).parent_path();
+    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    const auto bytes = static_cast<std::uintmax_t>(num_rows) * num_columns_ * sizeof(double);
+    if (!error && space.available < 2 * bytes + kSpareBytes) {
+      throw OutputError(path_, "No space left on device");
+    }
     for (Group& group : groups_) {
       const int width = group.end - group.begin;
       block_.resize(num_rows * width);
@@ -120,10 +137,10 @@ class Hdf5Log : public Log {
       const hsize_t start[2] = {hsize_t(written_), 0};
       const hsize_t count[2] = {hsize_t(num_rows), hsize_t(width)};
       check(H5Dset_extent(group.dataset, total));
-      const Handle space(check(H5Dget_space(group.dataset)), H5Sclose);
-      check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr));
+      const Handle extent(check(H5Dget_space(group.dataset)), H5Sclose);
+      check(H5Sselect_hyperslab(extent, H5S_SELECT_SET, start, nullptr, count, nullptr));
       const Handle memory(check(H5Screate_simple(rank, count, nullptr)), H5Sclose);
-      check(H5Dwrite(group.dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, block_.data()));
+      check(H5Dwrite(group.dataset, H5T_NATIVE_DOUBLE, memory, extent, H5P_DEFAULT, block_.data()));
     }
     written_ += num_rows;
     check(H5Fflush(file_, H5F_SCOPE_LOCAL));
@@ -132,7 +149,10 @@ class Hdf5Log : public Log {
  private:
   template <typename T>
   T check(T result) const {
-    if (result < 0) throw OutputError(path_, last_error("HDF5 failed without a reason"));
+    if (result < 0) {
+      failed_ = true;
+      throw OutputError(path_, last_error("HDF5 failed without a reason"));
+    }
     return result;
   }
 
@@ -189,6 +209,7 @@ class Hdf5Log : public Log {
   std::string path_;
   int num_columns_;
   long written_ = 0;
+  mutable bool failed_ = false;
   Handle file_;
   std::vector<Group> groups_;
   std::vector<double> block_;

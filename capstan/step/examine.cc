@@ -18,6 +18,13 @@ constexpr double kInertiaFactor = 10;
 constexpr double kMassRatio = 1e4;
 constexpr std::size_t kMaxToldOverlaps = 5;
 
+Source body_source(const Scene& scene, const std::string& name) {
+  for (const Body& body : scene.bodies) {
+    if (body.name == name) return body.where;
+  }
+  return {scene.file, 0};
+}
+
 // --- Masses ------------------------------------------------------------------------------------------------
 
 // Mass properties at density 1 of the shapes that say how large a body is: those that collide, or all.
@@ -91,7 +98,7 @@ void examine_masses(const Scene& scene, const Model& model, Diagnostics* diagnos
     const double ratio = std::max(link.mass / parent.mass, parent.mass / link.mass);
     if (ratio <= kMassRatio) continue;
     diagnostics->warning(
-        {scene.file, 0},
+        body_source(scene, model.bodies[link.body].name),
         fmt::format("body '{}' ({:.3g} kg) is joined to '{}' ({:.3g} kg): masses differ by {:.0f}",
                     model.bodies[link.body].name, link.mass, model.bodies[parent.body].name, parent.mass,
                     ratio),
