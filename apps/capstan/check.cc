@@ -1,0 +1,49 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "apps/capstan/commands.h"
+#include "capstan/io/read.h"
+#include "capstan/io/scene_library.h"
+#include "capstan/step/examine.h"
+
+namespace capstan::cli {
+
+int check(const CheckOptions& options) {
+  choose_step_options({}, options.dt, options.integrator);
+  const std::string path = find_scene(options.scene);
+  Diagnostics diagnostics;
+  diagnostics.strict = options.strict;
+  const Scene scene = read_scene(path, &diagnostics);
+  // A scene that was read in part is compiled all the same, to tell its other problems too; not when a whole
+  // file is missing, since everything in it would be told as missing once more.
+  const bool whole = std::none_of(diagnostics.list.begin(), diagnostics.list.end(), [&](const Diagnostic& d) {
+    return d.severity == Severity::error && (d.where.line == 0 || d.where.file != path);
+  });
+  const std::size_t num_read = diagnostics.list.size();
+  const bool read_well = diagnostics.ok();
+  const Model model = whole ? compile(scene, &diagnostics) : Model{};
+  if (diagnostics.ok()) {
+    examine(scene, model, choose_step_options(step_options(model), options.dt, options.integrator),
+            &diagnostics);
+  }
+  for (std::size_t i = 0; i < diagnostics.list.size(); ++i) {
+    if (i == num_read && !read_well) {
+      fmt::print(stderr, "note: what follows was found without the parts that could not be read\n");
+    }
+    fmt::print(stderr, "{}\n", to_string(diagnostics.list[i]));
+  }
+  const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
+  if (errors == 0) {
+    const std::string missing = not_simulated(model);
+    if (!missing.empty()) fmt::print(stderr, "note: not simulated yet: {}\n", missing);
+  }
+  if (!options.quiet) {
+    fmt::print("{}: {} error{}, {} warning{}\n", path, errors, errors == 1 ? "" : "s", warnings,
+               warnings == 1 ? "" : "s");
+  }
+  if (errors > 0) return kBadInput;
+  return options.strict && warnings > 0 ? kWarnings : kOk;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,62 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "apps/capstan/commands.h"
+#include "capstan/base/closest_name.h"
+#include "capstan/io/read.h"
+#include "capstan/io/scene_library.h"
+#include "capstan/step/examine.h"
+
+namespace capstan::cli {
+
+LoadedScene load(const std::string& path_or_name, bool strict) {
+  LoadedScene loaded;
+  loaded.path = find_scene(path_or_name);
+  loaded.diagnostics.strict = strict;
+  loaded.scene = read_scene(loaded.path, &loaded.diagnostics);
+  if (loaded.diagnostics.ok()) loaded.model = compile(loaded.scene, &loaded.diagnostics);
+  if (!loaded.diagnostics.ok()) throw InputError(std::move(loaded.diagnostics));
+  return loaded;
+}
+
+StepOptions choose_step_options(StepOptions options, const std::optional<double>& dt,
+                                const std::string& integrator) {
+  if (dt) {
+    if (!(*dt > 0) || !std::isfinite(*dt)) {
+      throw UsageError(fmt::format("--dt is {:g} s; give a time step above 0, such as 0.005", *dt));
+    }
+    options.dt = *dt;
+  }
+  if (!integrator.empty()) {
+    const auto found = integrator_from_name(integrator);
+    if (!found) {
+      std::vector<std::string> names;
+      std::string known;
+      for (int i = 0; i <= static_cast<int>(Integrator::midpoint); ++i) {
+        names.push_back(integrator_name(static_cast<Integrator>(i)));
+        known += (i > 0 ? ", " : "") + names.back();
+      }
+      const std::string near = closest_name(integrator, names);
+      throw UsageError(fmt::format("there is no integrator '{}'; {}known are {}", integrator,
+                                   near.empty() ? "" : fmt::format("did you mean '{}'? ", near), known));
+    }
+    options.integrator = *found;
+  }
+  return options;
+}
+
+void tell_warnings(const LoadedScene& loaded) {
+  if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
+  const std::string missing = not_simulated(loaded.model);
+  if (!missing.empty()) fmt::print(stderr, "note: not simulated yet: {}\n", missing);
+}
+
+std::string clock_text(double seconds) {
+  if (!std::isfinite(seconds) || seconds > 1e7) return "long";
+  const long s = std::lround(seconds);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,209 @@
+#include <fmt/core.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "apps/capstan/commands.h"
+#include "capstan/step/examine.h"
+
+namespace capstan::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::map<int, std::vector<int>> joints_by_body(const Model& model) {
+  std::map<int, std::vector<int>> joints;
+  for (int j = 0; j < static_cast<int>(model.joints.size()); ++j) joints[model.joints[j].body].push_back(j);
+  return joints;
+}
+
+// [kg] of all bodies; dynamics' total_mass() counts those that move.
+double mass_of_bodies(const Model& model) {
+  double mass = 0;
+  for (const ModelBody& body : model.bodies) mass += body.mass;
+  return mass;
+}
+
+std::string range_text(const Range& r) {
+  return fmt::format("[{:.4g}, {:.4g}]", r.lower, r.upper);
+}
+
+std::string joint_text(const ModelJoint& joint) {
+  std::string text = fmt::format("{} '{}'", joint_type_name(joint.type), joint.name);
+  for (const Range& limit : joint.limits) text += " " + range_text(limit);
+  return text;
+}
+
+// The dofs an actuator pulls at, by joint name.
+std::string target_text(const Model& model, const Transmission& transmission) {
+  std::string text;
+  int last = -1;
+  for (const Transmission::Term& term : transmission.terms) {
+    const int joint = model.dofs[term.dof].joint;
+    if (joint != last) text += (text.empty() ? "" : " + ") + model.joints[joint].name;
+    last = joint;
+  }
+  return text;
+}
+
+std::string actuator_text(const ModelActuator& a) {
+  if (a.bias.isZero()) return fmt::format("torque, gain {:.4g}", a.gain);
+  if (a.gain > 0 && a.bias[0] == 0 && a.bias[1] == -a.gain) {
+    return fmt::format("PD, stiffness {:.4g}, damping {:.4g}", a.gain, -a.bias[2]);
+  }
+  if (a.gain > 0 && a.bias[0] == 0 && a.bias[1] == 0 && a.bias[2] == -a.gain) {
+    return fmt::format("velocity, gain {:.4g}", a.gain);
+  }
+  return fmt::format("gain {:.4g}, bias ({:.4g}, {:.4g}, {:.4g})", a.gain, a.bias[0], a.bias[1], a.bias[2]);
+}
+
+struct TreePrinter {
+  const Model& model;
+  std::map<int, std::vector<int>> joints, children;
+  std::map<int, int> shapes;
+
+  explicit TreePrinter(const Model& m) : model(m), joints(joints_by_body(m)) {
+    for (int b = 1; b < static_cast<int>(m.bodies.size()); ++b) {
+      children[std::max(0, m.bodies[b].parent)].push_back(b);
+    }
+    for (const ModelShape& shape : m.shapes) ++shapes[shape.body];
+  }
+
+  void print(int body, const std::string& prefix) {
+    const std::vector<int>& below = children[body];
+    for (std::size_t i = 0; i < below.size(); ++i) {
+      const bool last = i + 1 == below.size();
+      const ModelBody& b = model.bodies[below[i]];
+      std::string line = fmt::format("{}{}{}", prefix, last ? "└─ " : "├─ ", b.name);
+      line += b.mass > 0 ? fmt::format("  {:.4g} kg", b.mass) : "";
+      const int n = shapes.count(below[i]) ? shapes[below[i]] : 0;
+      if (n > 0) line += fmt::format("  {} shape{}", n, n == 1 ? "" : "s");
+      if (joints[below[i]].empty()) line += "  welded";
+      for (const int j : joints[below[i]]) line += "  " + joint_text(model.joints[j]);
+      fmt::print("{}\n", line);
+      print(below[i], prefix + (last ? "   " : "│  "));
+    }
+  }
+};
+
+void print_text(const LoadedScene& loaded) {
+  const Model& m = loaded.model;
+  const auto row = [](const char* name, const std::string& value) {
+    fmt::print("  {:<14}{}\n", name, value);
+  };
+  fmt::print("{}\n", m.name.empty() ? "(unnamed scene)" : m.name);
+  row("file", loaded.path);
+  row("bodies", fmt::format("{} in {} tree{}, {:.6g} kg", m.bodies.size() - 1, m.trees.size(),
+                            m.trees.size() == 1 ? "" : "s", mass_of_bodies(m)));
+  row("joints",
+      fmt::format("{}: {} dofs, {} positions", m.joints.size(), m.num_velocities(), m.num_positions));
+  row("shapes", fmt::format("{}, {} materials", m.shapes.size(), m.materials.size()));
+  row("actuators", fmt::format("{}, {} tendons, {} constraints", m.actuators.size(), m.tendons.size(),
+                               m.constraints.size()));
+  const Vec3& g = m.options.gravity;
+  row("gravity", fmt::format("({:g}, {:g}, {:g}) m/s^2", g.x(), g.y(), g.z()));
+  row("step", fmt::format("{:g} s, {}; a run lasts {:g} s", m.options.dt,
+                          integrator_name(m.options.integrator), m.options.duration));
+  std::string keyframes;
+  for (const ModelKeyframe& k : m.keyframes) keyframes += (keyframes.empty() ? "" : ", ") + k.name;
+  row("keyframes", keyframes.empty() ? "none" : keyframes);
+  const std::string missing = not_simulated(m);
+  if (!missing.empty()) row("not simulated", missing + " (yet)");
+
+  const int on_world = static_cast<int>(
+      std::count_if(m.shapes.begin(), m.shapes.end(), [](const ModelShape& s) { return s.body == 0; }));
+  fmt::print("\nworld{}\n",
+             on_world > 0 ? fmt::format("  {} shape{}", on_world, on_world == 1 ? "" : "s") : "");
+  TreePrinter(m).print(0, "");
+  if (!m.actuators.empty()) fmt::print("\nactuators\n");
+  for (const ModelActuator& a : m.actuators) {
+    std::string line =
+        fmt::format("  {} on {}: {}", a.name, target_text(m, a.transmission), actuator_text(a));
+    if (std::isfinite(a.control_range.lower) || std::isfinite(a.control_range.upper)) {
+      line += ", control " + range_text(a.control_range);
+    }
+    if (std::isfinite(a.force_range.lower) || std::isfinite(a.force_range.upper)) {
+      line += ", force " + range_text(a.force_range);
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+// JSON has no infinity: an open end is null.
+Json range_json(const Range& r) {
+  const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  return Json::array({number(r.lower), number(r.upper)});
+}
+
+void print_json(const LoadedScene& loaded) {
+  const Model& m = loaded.model;
+  Json j;
+  j["name"] = m.name;
+  j["file"] = loaded.path;
+  j["total_mass"] = mass_of_bodies(m);
+  j["num_dofs"] = m.num_velocities();
+  j["num_positions"] = m.num_positions;
+  j["num_trees"] = m.trees.size();
+  j["gravity"] = {m.options.gravity.x(), m.options.gravity.y(), m.options.gravity.z()};
+  j["dt"] = m.options.dt;
+  j["integrator"] = integrator_name(m.options.integrator);
+  j["duration"] = m.options.duration;
+  j["fingerprint"] = fmt::format("{:016x}", m.fingerprint);
+  j["not_simulated"] = not_simulated(m);
+  j["bodies"] = Json::array();
+  for (std::size_t b = 1; b < m.bodies.size(); ++b) {
+    const ModelBody& body = m.bodies[b];
+    j["bodies"].push_back({{"name", body.name},
+                           {"parent", m.bodies[std::max(0, body.parent)].name},
+                           {"mass", body.mass},
+                           {"link", body.link}});
+  }
+  j["joints"] = Json::array();
+  for (const ModelJoint& joint : m.joints) {
+    Json limits = Json::array();
+    for (const Range& r : joint.limits) limits.push_back(range_json(r));
+    j["joints"].push_back({{"name", joint.name},
+                           {"type", joint_type_name(joint.type)},
+                           {"body", m.bodies[joint.body].name},
+                           {"q", joint.q},
+                           {"v", joint.v},
+                           {"num_q", num_positions(joint.type)},
+                           {"num_v", num_velocities(joint.type)},
+                           {"limits", limits}});
+  }
+  j["shapes"] = Json::array();
+  for (const ModelShape& shape : m.shapes) {
+    j["shapes"].push_back({{"name", shape.name},
+                           {"type", shape_name(shape.shape)},
+                           {"body", m.bodies[shape.body].name},
+                           {"material", m.materials[shape.material].name},
+                           {"collides", shape.collides}});
+  }
+  j["actuators"] = Json::array();
+  for (const ModelActuator& a : m.actuators) {
+    j["actuators"].push_back({{"name", a.name},
+                              {"on", target_text(m, a.transmission)},
+                              {"gain", a.gain},
+                              {"bias", {a.bias[0], a.bias[1], a.bias[2]}},
+                              {"control_range", range_json(a.control_range)},
+                              {"force_range", range_json(a.force_range)}});
+  }
+  j["keyframes"] = Json::array();
+  for (const ModelKeyframe& k : m.keyframes) j["keyframes"].push_back(k.name);
+  fmt::print("{}\n", j.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+int info(const InfoOptions& options) {
+  const LoadedScene loaded = load(options.scene, false);
+  if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
+  if (options.json) {
+    print_json(loaded);
+  } else {
+    print_text(loaded);
+  }
+  return kOk;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,120 @@
+// The capstan program: reads the command line and calls the subcommand (commands.h).
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/capstan/commands.h"
+#include "capstan/base/version.h"
+#include "capstan/io/output_file.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr const char* kExitCodes = R"(
+Exit codes:
+  0    done
+  1    check --strict: warnings
+  2    a scene or checkpoint cannot be used; every problem is listed
+  3    a step failed; log and checkpoint hold what came before
+  4    an output file cannot be written
+  64   wrong command line
+  70   internal error
+  130  stopped by Ctrl-C; log and checkpoint are complete (143: termination signal)
+)";
+
+constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf) or the name of a shipped scene";
+
+struct AllOptions {
+  RunOptions run;
+  CheckOptions check;
+  InfoOptions info;
+  ListOptions list;
+  DemoOptions demo;
+};
+
+void add_run(CLI::App& app, RunOptions& o) {
+  CLI::App* c = app.add_subcommand("run", "Simulate a scene");
+  c->add_option("scene", o.scene, kScene)->required();
+  c->add_option("--duration", o.duration,
+                "Simulated time from the start of the run [s]; default: the scene's");
+  c->add_option("--dt", o.dt, "Time step [s]; default: the scene's");
+  c->add_option("--integrator", o.integrator,
+                "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
+  c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
+  c->add_option("--log", o.log, "Record to this file: .csv, .h5 or .hdf5");
+  c->add_option("--log-every", o.log_every, "Record every n-th step")->capture_default_str();
+  c->add_option("--checkpoint", o.checkpoint, "Save the state at the end, and when stopped, to this file");
+  c->add_option("--checkpoint-every", o.checkpoint_every, "Save it also every so many simulated seconds");
+  c->add_option("--resume", o.resume, "Go on from a checkpoint, to the end of the run it belongs to");
+  c->add_option("--picture", o.picture, "Draw the motion to this SVG file");
+  c->add_flag("--strict", o.strict, "What is not understood in the scene is an error");
+  c->add_flag("-q,--quiet", o.quiet, "No progress, no summary; warnings and errors only");
+  c->footer(kExitCodes);
+}
+
+void add_others(CLI::App& app, AllOptions& o) {
+  CLI::App* check = app.add_subcommand("check", "List every problem of a scene, with file, line and remedy");
+  check->add_option("scene", o.check.scene, kScene)->required();
+  check->add_option("--dt", o.check.dt, "Examine for this time step [s]");
+  check->add_option("--integrator", o.check.integrator, "Examine for this integrator");
+  check->add_flag("--strict", o.check.strict, "Exit code 1 for warnings; what is not understood is an error");
+  check->add_flag("-q,--quiet", o.check.quiet, "No closing line");
+  check->footer(kExitCodes);
+
+  CLI::App* info = app.add_subcommand("info", "Show bodies, joints, dofs, masses, actuators of a scene");
+  info->add_option("scene", o.info.scene, kScene)->required();
+  info->add_flag("--json", o.info.json, "As JSON");
+
+  CLI::App* list = app.add_subcommand("list", "List the scenes that ship with capstan");
+  list->add_flag("--paths", o.list.paths, "Their files instead of what they show");
+
+  CLI::App* demo = app.add_subcommand("demo", "Simulate some of the shipped scenes; logs and pictures");
+  demo->add_option("--out", o.demo.out, "Folder for logs and pictures")->capture_default_str();
+}
+
+int parse_and_call(int argc, char** argv) {
+  CLI::App app("Capstan simulates things that touch.", "capstan");
+  app.footer(std::string(kExitCodes) + "\n'capstan COMMAND --help' shows the options of a command.");
+  app.set_version_flag("--version", std::string("capstan ") + version());
+  app.require_subcommand(1);
+  AllOptions options;
+  add_run(app, options.run);
+  add_others(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "run") return run(options.run);
+  if (command == "check") return check(options.check);
+  if (command == "info") return info(options.info);
+  if (command == "list") return list(options.list);
+  return demo(options.demo);
+}
+
+}  // namespace
+}  // namespace capstan::cli
+
+int main(int argc, char** argv) {
+  using namespace capstan;
+  try {
+    const int code = cli::parse_and_call(argc, argv);
+    if (std::fflush(stdout) != 0 && code == cli::kOk)
+      throw OutputError("standard output", "the write failed");
+    return code;
+  } catch (const cli::UsageError& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return cli::kUsage;
+  } catch (const InputError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cli::kBadInput;
+  } catch (const OutputError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    std::fflush(nullptr);
+    std::_Exit(cli::kCannotWrite);  // HDF5 would try again at exit to write what the disk had no room for
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return cli::kBug;
+  }
+}

@@ -1,0 +1,166 @@
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "apps/capstan/commands.h"
+#include "apps/capstan/simulate.h"
+#include "capstan/io/checkpoint.h"
+#include "capstan/io/output_file.h"
+#include "capstan/io/picture.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr double kMaxSteps = 1e12;
+constexpr int kPictureFrames = 6;
+
+void check_options(const RunOptions& o) {
+  if (o.duration && (!(*o.duration >= 0) || !std::isfinite(*o.duration))) {
+    throw UsageError(fmt::format("--duration is {:g} s; give a finite number of 0 or more", *o.duration));
+  }
+  if (o.log_every < 1) throw UsageError(fmt::format("--log-every is {}; give 1 or more steps", o.log_every));
+  if (!(o.checkpoint_every >= 0) || !std::isfinite(o.checkpoint_every)) {
+    throw UsageError(
+        fmt::format("--checkpoint-every is {:g} s; give a finite number above 0", o.checkpoint_every));
+  }
+  if (o.checkpoint_every > 0 && o.checkpoint.empty()) {
+    throw UsageError("--checkpoint-every needs --checkpoint FILE to write to");
+  }
+  if (!o.resume.empty() && !o.keyframe.empty()) {
+    throw UsageError("--resume and --keyframe both say where to start; give one of them");
+  }
+}
+
+// No output may replace an input, nor another output.
+void check_paths(const RunOptions& o, const std::string& scene_path) {
+  const std::pair<const char*, const std::string&> outputs[] = {
+      {"--log", o.log}, {"--checkpoint", o.checkpoint}, {"--picture", o.picture}};
+  for (const auto& [option, path] : outputs) {
+    if (path.empty()) continue;
+    for (const std::string& input : {scene_path, o.resume}) {
+      if (!input.empty() && same_file(path, input)) {
+        throw UsageError(
+            fmt::format("{} would overwrite the input file '{}'; choose another name", option, input));
+      }
+    }
+    for (const auto& [other, other_path] : outputs) {
+      if (option != other && path == other_path) {
+        throw UsageError(fmt::format("{} and {} name the same file '{}'", option, other, path));
+      }
+    }
+  }
+}
+
+std::string vector_text(const Vec3& v) {
+  return fmt::format("({:.6g}, {:.6g}, {:.6g})", v.x(), v.y(), v.z());
+}
+
+void print_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s, const State& state) {
+  const auto row = [](const char* name, const std::string& value) {
+    fmt::print("  {:<22}{}\n", name, value);
+  };
+  fmt::print("{}: {} dofs, integrator {}, dt {:g} s\n",
+             loaded.model.name.empty() ? loaded.path : loaded.model.name, loaded.model.num_velocities(),
+             integrator_name(step.integrator), step.dt);
+  row("simulated time", fmt::format("{:g} s, to t = {:g} s", s.simulated, state.time));
+  row("wall time", fmt::format("{:.3f} s", s.wall));
+  row("real-time factor", fmt::format("{:.3g}", s.simulated / std::max(s.wall, 1e-9)));
+  row("steps", fmt::format("{}", s.num_steps));
+  row("time per step", fmt::format("mean {:.2f} us, max {:.2f} us", 1e6 * s.mean_step, 1e6 * s.max_step));
+  row("energy", fmt::format("{:.9g} J at the start, {:.9g} J at the end", s.start.total(), s.end.total()));
+  row("linear momentum", vector_text(s.end.momentum.tail<3>()) + " N s");
+  row("angular momentum", vector_text(s.end.momentum.head<3>()) + " N m s");
+  row("largest residual", fmt::format("{:.2e}, in at most {} iterations", s.max_residual, s.max_iterations));
+  row("hash of final state", fmt::format("{:016x}", hash(state)));
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  check_options(options);
+  choose_step_options({}, options.dt, options.integrator);  // wrong options are told before a scene is read
+  const LoadedScene loaded = load(options.scene, options.strict);
+  const Model& model = loaded.model;
+  check_paths(options, loaded.path);
+  tell_warnings(loaded);
+
+  Checkpoint checkpoint{step_options(model), 0, model.options.duration, {}};
+  long steps_taken = 0;
+  if (!options.resume.empty()) {
+    checkpoint = read_checkpoint(options.resume, model);
+    steps_taken = checkpoint.state.step;
+  } else {
+    checkpoint.state =
+        options.keyframe.empty() ? initial_state(model) : keyframe_state(model, options.keyframe);
+    checkpoint.start_time = checkpoint.state.time;
+  }
+  const double dt_before = checkpoint.options.dt;
+  checkpoint.options = choose_step_options(checkpoint.options, options.dt, options.integrator);
+  if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
+  if (options.duration) checkpoint.duration = *options.duration;
+  const StepOptions& step = checkpoint.options;
+  if (checkpoint.duration / step.dt > kMaxSteps) {
+    throw UsageError(fmt::format("{:g} s in steps of {:g} s are {:.1e} steps; at most {:.0e} are possible",
+                                 checkpoint.duration, step.dt, checkpoint.duration / step.dt, kMaxSteps));
+  }
+  State& state = checkpoint.state;
+  const long num_steps =
+      count_steps(checkpoint.start_time, checkpoint.duration, step.dt, state.time, steps_taken);
+  if (num_steps == 0 && !options.resume.empty()) {
+    fmt::print(stderr, "note: '{}' is already at the end, t = {:g} s; give a longer --duration to go on\n",
+               options.resume, state.time);
+  }
+
+  const std::unique_ptr<Log> log =
+      options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
+  if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
+  ProgressLine progress(model.name, static_cast<double>(num_steps) * step.dt, !options.quiet);
+  Hooks hooks;
+  hooks.log = log.get();
+  hooks.log_every = options.log_every;
+  if (options.checkpoint_every > 0) {
+    hooks.checkpoint_every = std::max(1L, std::lround(options.checkpoint_every / step.dt));
+  }
+  hooks.checkpoint = [&](const State&) { write_checkpoint(options.checkpoint, model, checkpoint); };
+  hooks.progress = [&](double fraction) { progress.draw(fraction); };
+  hooks.num_frames = options.picture.empty() ? 0 : kPictureFrames;
+
+  const StopOnSignal stop_on_signal;
+  Summary summary;
+  try {
+    summary = simulate(model, step, num_steps, hooks, &state);
+  } catch (const OutputError&) {  // the log's disk is full: what was computed need not be lost with it
+    if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
+    throw;
+  }
+  progress.clear();
+  if (log) log->close();
+  if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
+  if (!options.picture.empty()) write_file(options.picture, draw_picture(model, summary.frames));
+
+  if (!options.quiet) {
+    if (!progress.is_on()) {
+      fmt::print(stderr, "simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
+                 summary.simulated / std::max(summary.wall, 1e-9));
+    }
+    print_summary(loaded, step, summary, state);
+    if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
+    if (!options.checkpoint.empty()) fmt::print("  {:<22}{}\n", "checkpoint", options.checkpoint);
+    if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
+  }
+  if (!summary.failure.empty()) {
+    fmt::print(stderr, "error: {}\n", summary.failure);
+    return kStepFailed;
+  }
+  if (summary.signal != 0) {
+    fmt::print(stderr, "stopped at t = {:g} s{}\n", state.time,
+               options.checkpoint.empty() ? ""
+                                          : fmt::format("; go on with: capstan run {} --resume {}",
+                                                        options.scene, options.checkpoint));
+    return 128 + summary.signal;
+  }
+  return kOk;
+}
+
+}  // namespace capstan::cli

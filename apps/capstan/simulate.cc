@@ -1,0 +1,143 @@
+#include "apps/capstan/simulate.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "apps/capstan/commands.h"
+
+namespace capstan::cli {
+namespace {
+
+constexpr double kProgressSeconds = 0.1;
+volatile sig_atomic_t caught_signal = 0;
+struct sigaction previous_interrupt, previous_terminate;
+
+extern "C" void catch_signal(int number) {
+  caught_signal = number;
+}
+
+}  // namespace
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+StopOnSignal::StopOnSignal() {
+  caught_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = catch_signal;
+  action.sa_flags = SA_RESTART | SA_RESETHAND;  // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, &previous_interrupt);
+  sigaction(SIGTERM, &action, &previous_terminate);
+}
+
+StopOnSignal::~StopOnSignal() {
+  sigaction(SIGINT, &previous_interrupt, nullptr);
+  sigaction(SIGTERM, &previous_terminate, nullptr);
+}
+
+long count_steps(double start_time, double duration, double dt, double time, long steps_taken) {
+  // A step more for less than a thousandth of one would be a step for rounding.
+  const auto whole = [dt](double span) {
+    return static_cast<long>(std::max(0.0, std::ceil(span / dt - 1e-3)));
+  };
+  if (steps_taken >= 0) return std::max(0L, whole(duration) - steps_taken);
+  return whole(start_time + duration - time);
+}
+
+Summary simulate(const Model& model, const StepOptions& options, long num_steps, const Hooks& hooks,
+                 State* state) {
+  Summary summary;
+  const Input input;
+  Workspace workspace = make_workspace(model);
+  VecX row;
+  long logged_step = -1;
+  Report report;
+  const auto log = [&] {
+    if (!hooks.log || logged_step == state->step) return;
+    calc_log_row(model, *state, report, &row);
+    hooks.log->append(row);
+    if (hooks.on_row) hooks.on_row(*state, row);
+    logged_step = state->step;
+  };
+  const auto keep_frame = [&](long done) {
+    const int n = hooks.num_frames;
+    if (n <= 0) return;
+    const int kept = static_cast<int>(summary.frames.size());
+    const long due = n == 1 ? num_steps : std::lround(static_cast<double>(num_steps) * kept / (n - 1));
+    if (kept < n && done >= due) summary.frames.push_back(*state);
+  };
+  const double time_before = state->time;
+  summary.start = calc_mechanics(model, *state);
+  log();
+  keep_frame(0);
+  const double began = wall_seconds();
+  double drawn = began, now = began, in_steps = 0;
+  for (long i = 0; i < num_steps && !caught_signal; ++i) {
+    if (hooks.control) hooks.control(state);
+    const double before = wall_seconds();
+    try {
+      report = step(model, options, input, state, &workspace);
+    } catch (const StepFailure& failure) {
+      summary.failure = failure.what();
+      break;
+    }
+    now = wall_seconds();
+    in_steps += now - before;
+    summary.max_step = std::max(summary.max_step, now - before);
+    summary.max_residual = std::max(summary.max_residual, report.free_motion_residual);
+    summary.max_iterations = std::max(summary.max_iterations, report.free_motion_iterations);
+    ++summary.num_steps;
+    if (summary.num_steps % hooks.log_every == 0) log();
+    keep_frame(summary.num_steps);
+    if (hooks.checkpoint_every > 0 && summary.num_steps % hooks.checkpoint_every == 0 &&
+        summary.num_steps < num_steps) {
+      if (hooks.log) hooks.log->flush();
+      hooks.checkpoint(*state);
+    }
+    if (hooks.progress && now - drawn > kProgressSeconds) {
+      hooks.progress(static_cast<double>(summary.num_steps) / static_cast<double>(num_steps));
+      drawn = now;
+    }
+  }
+  log();
+  if (hooks.log) hooks.log->flush();
+  summary.signal = caught_signal;
+  summary.wall = wall_seconds() - began;
+  summary.mean_step = summary.num_steps > 0 ? in_steps / static_cast<double>(summary.num_steps) : 0;
+  summary.simulated = state->time - time_before;
+  summary.end = calc_mechanics(model, *state);
+  return summary;
+}
+
+ProgressLine::ProgressLine(std::string label, double duration, bool enabled)
+    : label_(std::move(label)),
+      duration_(duration),
+      began_(wall_seconds()),
+      on_(enabled && ::isatty(STDERR_FILENO)) {}
+
+void ProgressLine::draw(double fraction) {
+  if (!on_) return;
+  constexpr int kWidth = 28;
+  const int filled = static_cast<int>(fraction * kWidth);
+  std::string bar;
+  for (int i = 0; i < kWidth; ++i) bar += i < filled ? "█" : "░";
+  const double elapsed = wall_seconds() - began_;
+  fmt::print(stderr, "\r\033[K{} {} {:3.0f} %  {:.2f} of {:g} s  {:.3g}x real time  {} left", label_, bar,
+             100 * fraction, fraction * duration_, duration_, fraction * duration_ / elapsed,
+             clock_text(elapsed * (1 - fraction) / std::max(fraction, 1e-9)));
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressLine::clear() {
+  if (drawn_) fmt::print(stderr, "\r\033[K");
+  drawn_ = false;
+}
+
+}  // namespace capstan::cli

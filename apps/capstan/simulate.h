@@ -1,0 +1,72 @@
+// The loop around step(): logging, checkpoints, progress, signals and timing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capstan/io/log.h"
+
+namespace capstan::cli {
+
+struct Hooks {
+  Log* log = nullptr;
+  std::function<void(const State&, const VecX& row)> on_row;  // after each row of the log
+  long log_every = 1;                             // steps; the first and the last state are always logged
+  long checkpoint_every = 0;                      // steps; 0: never within the loop
+  std::function<void(const State&)> checkpoint;   // called as said, not at the end
+  std::function<void(State*)> control;            // before every step; may change state->control
+  std::function<void(double fraction)> progress;  // about ten times a second of wall time
+  int num_frames = 0;                             // states to keep for a picture, evenly over the run
+};
+
+struct Summary {
+  long num_steps = 0;                  // taken
+  double simulated = 0, wall = 0;      // [s]
+  double mean_step = 0, max_step = 0;  // [s] of wall time
+  double max_residual = 0;             // the certificate: largest of all steps
+  int max_iterations = 0;
+  Mechanics start, end;
+  std::vector<State> frames;
+  std::string failure;  // what StepFailure said, or ""
+  int signal = 0;       // SIGINT or SIGTERM when one stopped the run
+};
+
+// Takes num_steps steps from *state, or fewer when a step fails or a signal comes. Errors of writing the log
+// throw OutputError.
+Summary simulate(const Model& model, const StepOptions& options, long num_steps, const Hooks& hooks,
+                 State* state);
+
+// Steps from `time` to start + duration, for a run whose state has taken `steps_taken` steps of the same dt
+// (or -1: unknown). The last step may reach beyond the end by less than dt.
+long count_steps(double start_time, double duration, double dt, double time, long steps_taken);
+
+// While one lives, SIGINT and SIGTERM ask simulate() to stop instead of ending the program.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+};
+
+// One line on a terminal that is redrawn: a bar, simulated time, rate, time left.
+class ProgressLine {
+ public:
+  // Draws nothing unless `enabled` and stderr is a terminal.
+  ProgressLine(std::string label, double duration, bool enabled);
+  ~ProgressLine() { clear(); }
+  void draw(double fraction);
+  void clear();
+  bool is_on() const { return on_; }
+
+ private:
+  std::string label_;
+  double duration_, began_;
+  bool on_, drawn_ = false;
+};
+
+double wall_seconds();
+
+}  // namespace capstan::cli

@@ -1,0 +1,80 @@
+#include "capstan/io/checkpoint.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "capstan/base/hash.h"
+#include "capstan/io/file.h"
+#include "capstan/io/output_file.h"
+
+namespace capstan {
+namespace {
+
+constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'R', 'U', 'N'};
+constexpr std::uint32_t kVersion = 1;
+constexpr long kMaxBytes = 4L << 30;
+
+// In front of the bytes of save(); little-endian as they are. The checksum is of the fields before it; the
+// state has its own.
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::int32_t integrator;
+  double dt, start_time, duration;
+  std::uint64_t checksum;
+};
+
+std::uint64_t checksum(const Header& header) {
+  Hash hash;
+  hash.add(&header, offsetof(Header, checksum));
+  return hash.value;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& path, const Model& model, const Checkpoint& checkpoint) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.integrator = static_cast<std::int32_t>(checkpoint.options.integrator);
+  header.dt = checkpoint.options.dt;
+  header.start_time = checkpoint.start_time;
+  header.duration = checkpoint.duration;
+  header.checksum = checksum(header);
+  const std::vector<std::uint8_t> state = save(model, checkpoint.state);
+  std::vector<std::uint8_t> bytes(sizeof header + state.size());
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, state.data(), state.size());
+  write_file(path, bytes.data(), bytes.size());
+}
+
+Checkpoint read_checkpoint(const std::string& path, const Model& model) {
+  const Source where{path, 0};
+  Diagnostics diagnostics;
+  std::string bytes;
+  if (!read_file(path, kMaxBytes, "checkpoint", where, &bytes, &diagnostics)) throw InputError(diagnostics);
+  Header header;
+  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+    throw InputError(where, "this is not a checkpoint", "give a file that 'capstan run --checkpoint' wrote");
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != kVersion) {
+    throw InputError(where,
+                     fmt::format("the checkpoint is of version {}; this program reads version {}",
+                                 header.version, kVersion),
+                     "run the scene again from its start");
+  }
+  if (header.checksum != checksum(header)) {
+    throw InputError(where, "the checkpoint is damaged: its checksum does not fit",
+                     "use an earlier checkpoint");
+  }
+  Checkpoint checkpoint;
+  checkpoint.options = {header.dt, static_cast<Integrator>(header.integrator)};
+  checkpoint.start_time = header.start_time;
+  checkpoint.duration = header.duration;
+  checkpoint.state = restore(model, {bytes.begin() + sizeof header, bytes.end()}, where);
+  return checkpoint;
+}
+
+}  // namespace capstan

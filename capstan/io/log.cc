@@ -1,0 +1,221 @@
+#include "capstan/io/log.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "capstan/io/output_file.h"
+
+namespace capstan {
+namespace {
+
+constexpr long kMaxBufferedNumbers = 1 << 17;  // 1 MB
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Component {
+  const char* name;  // "" for joints with one number
+  const char* unit;
+};
+
+std::vector<Component> position_components(JointType type) {
+  switch (type) {
+    case JointType::weld:
+      return {};
+    case JointType::prismatic:
+      return {{"", "m"}};
+    case JointType::revolute:
+    case JointType::screw:
+      return {{"", "rad"}};
+    case JointType::universal:
+      return {{".1", "rad"}, {".2", "rad"}};
+    case JointType::planar:
+      return {{".x", "m"}, {".y", "m"}, {".angle", "rad"}};
+    case JointType::ball:
+      return {{".quat_w", "1"}, {".quat_x", "1"}, {".quat_y", "1"}, {".quat_z", "1"}};
+    case JointType::free:
+      return {{".x", "m"},      {".y", "m"},      {".z", "m"},     {".quat_w", "1"},
+              {".quat_x", "1"}, {".quat_y", "1"}, {".quat_z", "1"}};
+  }
+  return {};
+}
+
+std::vector<Component> velocity_components(JointType type) {
+  switch (type) {
+    case JointType::weld:
+      return {};
+    case JointType::prismatic:
+      return {{"", "m/s"}};
+    case JointType::revolute:
+    case JointType::screw:
+      return {{"", "rad/s"}};
+    case JointType::universal:
+      return {{".1", "rad/s"}, {".2", "rad/s"}};
+    case JointType::planar:
+      return {{".x", "m/s"}, {".y", "m/s"}, {".angle", "rad/s"}};
+    case JointType::ball:
+      return {{".angular_x", "rad/s"}, {".angular_y", "rad/s"}, {".angular_z", "rad/s"}};
+    case JointType::free:
+      return {{".x", "m/s"},           {".y", "m/s"},           {".z", "m/s"},
+              {".angular_x", "rad/s"}, {".angular_y", "rad/s"}, {".angular_z", "rad/s"}};
+  }
+  return {};
+}
+
+// RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+class CsvLog : public Log {
+ public:
+  CsvLog(const std::string& path, const LogHeader& header)
+      : Log(static_cast<int>(header.columns.size())),
+        path_(path),
+        num_columns_(header.columns.size()),
+        file_(std::fopen(path.c_str(), "wb")) {
+    if (!file_) throw OutputError(path_, std::strerror(errno));
+    std::setvbuf(file_, nullptr, _IONBF, 0);
+    for (std::size_t i = 0; i < header.columns.size(); ++i) {
+      if (i > 0) text_ += ',';
+      text_ += csv_field(fmt::format("{} [{}]", header.columns[i].name, header.columns[i].unit));
+    }
+    text_ += '\n';
+    write_text();
+  }
+  ~CsvLog() override {
+    try {
+      close();
+    } catch (const OutputError&) {
+    }
+    if (file_) std::fclose(file_);
+  }
+  void close() override {
+    if (!file_) return;
+    flush();
+    FILE* file = std::exchange(file_, nullptr);
+    if (std::fclose(file) != 0) throw OutputError(path_, std::strerror(errno));
+  }
+
+ protected:
+  void write(const double* rows, long num_rows) override {
+    text_.clear();
+    for (long r = 0; r < num_rows; ++r) {
+      for (std::size_t c = 0; c < num_columns_; ++c) {
+        fmt::format_to(std::back_inserter(text_), "{}{}", *rows++, c + 1 < num_columns_ ? ',' : '\n');
+      }
+    }
+    write_text();
+  }
+
+ private:
+  void write_text() {
+    if (std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size()) {
+      throw OutputError(path_, std::strerror(errno));
+    }
+  }
+  std::string path_, text_;
+  std::size_t num_columns_;
+  FILE* file_;
+};
+
+}  // namespace
+
+LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options) {
+  LogHeader header{model.name, file, options, {{"time", "time", "s"}}};
+  std::vector<LogColumn>& columns = header.columns;
+  for (const ModelJoint& joint : model.joints) {
+    for (const Component& c : position_components(joint.type)) {
+      columns.push_back({"q", joint.name + ".q" + c.name, c.unit});
+    }
+  }
+  for (const ModelJoint& joint : model.joints) {
+    for (const Component& c : velocity_components(joint.type)) {
+      columns.push_back({"v", joint.name + ".v" + c.name, c.unit});
+    }
+  }
+  // The unit of a control depends on the actuator's gain, which has none in scene files.
+  for (const ModelActuator& a : model.actuators) columns.push_back({"control", a.name + ".control", "1"});
+  for (const char* kind : {"kinetic", "gravity", "spring", "total"}) {
+    columns.push_back({"energy", std::string("energy.") + kind, "J"});
+  }
+  for (const char* axis : {"x", "y", "z"}) {
+    columns.push_back({"momentum", std::string("angular_momentum.") + axis, "N m s"});
+  }
+  for (const char* axis : {"x", "y", "z"}) {
+    columns.push_back({"momentum", std::string("linear_momentum.") + axis, "N s"});
+  }
+  columns.push_back({"solver", "free_motion.residual", "1"});
+  columns.push_back({"solver", "free_motion.iterations", "1"});
+  return header;
+}
+
+void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row) {
+  const Mechanics m = calc_mechanics(model, state);
+  // Joints are logged in their own order, which need not be that of q and v.
+  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 12);
+  int n = 0;
+  (*row)[n++] = state.time;
+  for (const ModelJoint& joint : model.joints) {
+    for (int i = 0; i < num_positions(joint.type); ++i) (*row)[n++] = state.q[joint.q + i];
+  }
+  for (const ModelJoint& joint : model.joints) {
+    for (int i = 0; i < num_velocities(joint.type); ++i) (*row)[n++] = state.v[joint.v + i];
+  }
+  for (const double u : state.control) (*row)[n++] = u;
+  for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*row)[n++] = e;
+  for (const double p : m.momentum) (*row)[n++] = p;
+  (*row)[n++] = report.free_motion_residual;
+  (*row)[n++] = report.free_motion_iterations;
+  CAPSTAN_ASSERT(n == row->size());
+}
+
+Log::Log(int num_columns) : num_columns_(num_columns), flushed_at_(seconds_now()) {}
+
+void Log::append(const VecX& row) {
+  CAPSTAN_ASSERT(row.size() == num_columns_);
+  buffer_.insert(buffer_.end(), row.data(), row.data() + row.size());
+  ++num_buffered_;
+  ++num_rows_;
+  if (static_cast<long>(buffer_.size()) >= kMaxBufferedNumbers ||
+      seconds_now() - flushed_at_ > kFlushSeconds) {
+    flush();
+  }
+}
+
+void Log::flush() {
+  if (num_buffered_ > 0) {
+    const long n = std::exchange(num_buffered_, 0);
+    write(buffer_.data(), n);
+    buffer_.clear();
+  }
+  flushed_at_ = seconds_now();
+}
+
+void Log::close() {
+  flush();
+}
+
+std::unique_ptr<Log> open_csv_log(const std::string& path, const LogHeader& header) {
+  return std::make_unique<CsvLog>(path, header);
+}
+
+std::unique_ptr<Log> open_log(const std::string& path, const LogHeader& header) {
+  const std::string extension = std::filesystem::path(path).extension();
+  if (std::filesystem::is_directory(path)) throw OutputError(path, "it is a folder");
+  if (extension == ".csv") return open_csv_log(path, header);
+  if (extension == ".h5" || extension == ".hdf5") return open_hdf5_log(path, header);
+  throw OutputError(path, fmt::format("a log is .csv, .h5 or .hdf5, not '{}'", extension));
+}
+
+}  // namespace capstan

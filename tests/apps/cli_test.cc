@@ -1,0 +1,320 @@
+// The real program: exit codes, messages, checkpoints. Logs are in log_test.cc, the manual in manual_test.cc.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/apps/program.h"
+
+namespace capstan::test {
+namespace {
+
+using ::testing::TestWithParam;
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in:\n" << (text)
+
+// A spring that explicit Euler blows up within a second.
+constexpr const char* kStiff = R"(capstan: 1
+name: stiff
+options: {dt: 0.01, duration: 100, integrator: explicit_euler}
+bodies:
+  - name: block
+    joint: {name: slide, type: prismatic, axis: [1, 0, 0], stiffness: 1e6, initial: 0.1}
+    shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}
+)";
+
+std::string hash_of(const Outcome& outcome) {
+  const std::size_t at = outcome.out.find("hash of final state");
+  return at == std::string::npos ? "none" : outcome.out.substr(at + 22, 16);
+}
+
+TEST(Usage, HelpListsCommandsAndExitCodes) {
+  const Folder folder;
+  const Outcome help = folder.capstan("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const char* part : {"run", "check", "info", "list", "demo", "Exit codes", "130"})
+    EXPECT_HAS(help.out, part);
+  EXPECT_HAS(folder.capstan("run --help").out, "--checkpoint-every");
+  EXPECT_HAS(folder.capstan("--version").out, "capstan 0.");
+}
+
+TEST(Usage, WrongCommandLinesExitWith64) {
+  const Folder folder;
+  for (const char* line :
+       {"", "dance", "run", "run double_pendulum --fast", "run double_pendulum --dt quick",
+        "run double_pendulum --log-every 0 --log a.csv", "run double_pendulum --checkpoint-every 1",
+        "run double_pendulum --checkpoint-every -1 --checkpoint a",
+        "run arm_hand --keyframe home --resume x"}) {
+    const Outcome outcome = folder.capstan(line);
+    EXPECT_EQ(outcome.code, 64) << line << "\n" << outcome.err;
+    EXPECT_FALSE(outcome.err.empty()) << line;
+  }
+}
+
+TEST(Usage, UnknownIntegratorSuggestsTheNearest) {
+  const Folder folder;
+  for (const char* command : {"run", "check"}) {
+    const Outcome outcome = folder.capstan(std::string(command) + " double_pendulum --integrator midpont");
+    EXPECT_EQ(outcome.code, 64);
+    EXPECT_HAS(outcome.err, "did you mean 'midpoint'?");
+    EXPECT_HAS(outcome.err, "implicit_euler");
+  }
+}
+
+TEST(Usage, TimesOutOfRangeAreRefused) {
+  const Folder folder;
+  for (const char* option : {"--dt -0.01", "--dt 0", "--dt nan", "--dt inf", "--duration -1",
+                             "--duration nan", "--duration inf", "--duration 1e300", "--duration 1e18"}) {
+    const Outcome outcome = folder.capstan(std::string("run double_pendulum ") + option);
+    EXPECT_EQ(outcome.code, 64) << option << "\n" << outcome.err;
+    EXPECT_HAS(outcome.err, "error: ");
+  }
+  EXPECT_HAS(folder.capstan("run double_pendulum --duration 1e18").err, "steps");
+  EXPECT_EQ(folder.capstan("run double_pendulum --duration 0").code, 0);
+}
+
+TEST(Input, MissingFilesFoldersAndOtherFiles) {
+  const Folder folder;
+  for (const char* command : {"run", "check", "info"}) {
+    const std::string c = std::string(command) + " ";
+    Outcome outcome = folder.capstan(c + "double_pendulm");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_HAS(outcome.err, "did you mean 'double_pendulum'?");
+    EXPECT_EQ(folder.capstan(c + "no/such/file.yaml").code, 2);
+    outcome = folder.capstan(c + ".");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_HAS(outcome.err, "folder");
+    EXPECT_EQ(folder.capstan(c + "/dev/null").code, 2);
+    write_text(folder / "noise.yaml", std::string("\0\1\2{[", 5));
+    EXPECT_EQ(folder.capstan(c + "noise.yaml").code, 2);
+  }
+}
+
+TEST(Input, EveryProblemIsToldAtOnce) {
+  const Folder folder;
+  write_text(folder / "bad.yaml", R"(capstan: 1
+name: bad
+bodies:
+  - name: a
+    joint: {name: j, type: hinge_of_sorts}
+    shape: {type: sphere, radius: 1}
+  - name: b
+    parent: nobody
+    joint: {name: k, type: revolute, axis: [0, 0, 1]}
+    shape: {type: sphere, radius: -1}
+)");
+  const Outcome outcome = folder.capstan("check bad.yaml");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_HAS(outcome.err, "bad.yaml:5: error: ");
+  EXPECT_HAS(outcome.err, "bad.yaml:10: error: ");
+  EXPECT_HAS(outcome.out, "errors");
+  EXPECT_EQ(folder.capstan("run bad.yaml").code, 2);
+}
+
+TEST(Input, UnknownKeyframeListsTheKnown) {
+  const Folder folder;
+  const Outcome outcome = folder.capstan("run arm_hand --keyframe hmoe --duration 0.01");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_HAS(outcome.err, "hmoe");
+  EXPECT_HAS(outcome.err, "home");
+  EXPECT_EQ(folder.capstan("run arm_hand --keyframe home --duration 0.01").code, 0);
+}
+
+TEST(Input, WhatIsNotUnderstoodIsAnErrorWhenStrict) {
+  const Folder folder;
+  write_text(folder / "odd.xml", R"(<mujoco model="odd"><worldbody><body name="b"><freejoint name="f"/>
+    <geom type="sphere" size="0.1" mass="1" sparkle="yes"/></body></worldbody></mujoco>)");
+  EXPECT_EQ(folder.capstan("run odd.xml --duration 0.01").code, 0);
+  EXPECT_HAS(folder.capstan("run odd.xml --duration 0.01").err, "sparkle");
+  EXPECT_EQ(folder.capstan("run odd.xml --duration 0.01 --strict").code, 2);
+  EXPECT_EQ(folder.capstan("check odd.xml").code, 0);
+  EXPECT_EQ(folder.capstan("check odd.xml --strict").code, 2);
+}
+
+TEST(Check, WarningsGiveOneOnlyWhenStrict) {
+  const Folder folder;
+  write_text(folder / "stiff.yaml", kStiff);
+  const Outcome outcome = folder.capstan("check stiff.yaml");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_HAS(outcome.err, "joint 'slide'");
+  EXPECT_HAS(outcome.out, "0 errors, 1 warning\n");
+  EXPECT_EQ(folder.capstan("check stiff.yaml --strict").code, 1);
+  EXPECT_EQ(folder.capstan("check stiff.yaml --strict --integrator implicit_euler").code, 0);
+}
+
+TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {
+  const Folder folder;
+  std::istringstream names(folder.shell("capstan list | cut -d' ' -f1").out);
+  int count = 0;
+  for (std::string name; std::getline(names, name); ++count) {
+    // The identified inertias of the arm (Gaz et al. 2019) are larger than its shapes can have; and its zero
+    // pose, from which arm_hand begins, is not one it can take.
+    const bool arm = name.starts_with("arm_");
+    const Outcome outcome = folder.capstan("check --strict " + name);
+    EXPECT_EQ(outcome.code, arm ? 1 : 0) << name << "\n" << outcome.err;
+  }
+  EXPECT_GE(count, 9);
+  EXPECT_HAS(folder.capstan("check four_bar").err, "not simulated yet: ");
+  EXPECT_HAS(folder.capstan("check four_bar").err, "loop constraint");
+  EXPECT_HAS(folder.capstan("run arm_hand --duration 0.01").err, "not simulated yet: ");
+  EXPECT_HAS(folder.capstan("info arm_hand").out, "joint limits");
+}
+
+TEST(List, FindsScenesWhereToldTo) {
+  const Folder folder;
+  EXPECT_HAS(folder.capstan("list").out, "double_pendulum");
+  EXPECT_HAS(folder.capstan("list --paths").out, "double_pendulum.yaml");
+  write_text(folder / "mine.yaml", std::string("# My own scene. And more.\n") + kStiff);
+  const Outcome mine = folder.shell("CAPSTAN_SCENES=. capstan list");
+  EXPECT_EQ(mine.out, "mine  My own scene\n");
+  EXPECT_EQ(folder.shell("CAPSTAN_SCENES=. capstan info mine").code, 0);
+  const Outcome none = folder.shell("CAPSTAN_SCENES=/no/such/folder capstan list");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_HAS(none.err, "CAPSTAN_SCENES");
+}
+
+TEST(Info, TextAndJsonAgree) {
+  const Folder folder;
+  const Outcome text = folder.capstan("info arm_hand");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_HAS(text.out, "23 dofs");
+  EXPECT_HAS(text.out, "└─ ");
+  const auto json = nlohmann::json::parse(folder.capstan("info arm_hand --json").out);
+  EXPECT_EQ(json["num_dofs"], 23);
+  EXPECT_NEAR(json["total_mass"].get<double>(), 17.67, 0.01);
+  EXPECT_EQ(json["actuators"].size(), 23u);
+  EXPECT_EQ(json["keyframes"], (std::vector<std::string>{"home", "grasp"}));
+}
+
+class Resume : public TestWithParam<const char*> {};
+
+TEST_P(Resume, GivesTheBitsOfARunThatWasNotStopped) {
+  const Folder folder;
+  for (const std::string scene : {"double_pendulum", "gyroscope", "quadruped", "arm_hand --keyframe home"}) {
+    const std::string options = std::string(" --integrator ") + GetParam() + " --dt 0.001";
+    const std::string name = scene.substr(0, scene.find(' '));
+    const Outcome whole = folder.capstan("run " + scene + options + " --duration 0.1");
+    ASSERT_EQ(whole.code, 0) << whole.err;
+    ASSERT_EQ(folder.capstan("run " + scene + options + " --duration 0.037 --checkpoint a.state").code, 0);
+    // The checkpoint knows dt and integrator; only the new end is told.
+    const Outcome second =
+        folder.capstan("run " + name + " --resume a.state --duration 0.1 --checkpoint b.state");
+    EXPECT_EQ(hash_of(second), hash_of(whole)) << scene << "\n" << second.err;
+    EXPECT_HAS(second.out, "63\n");
+    const Outcome end = folder.capstan("run " + name + " --resume b.state");
+    EXPECT_EQ(hash_of(end), hash_of(whole));
+    EXPECT_HAS(end.err, "already at the end");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryIntegrator, Resume,
+                         ::testing::Values("explicit_euler", "symplectic_euler", "semi_implicit",
+                                           "implicit_euler", "midpoint"));
+
+TEST(Checkpoint, DamageIsTold) {
+  const Folder folder;
+  ASSERT_EQ(folder.capstan("run double_pendulum --duration 0.01 --checkpoint a.state").code, 0);
+  const std::string good = read_text(folder / "a.state");
+  for (std::size_t i = 0; i < good.size(); i += 3) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 4);
+    write_text(folder / "bad.state", bad);
+    const Outcome outcome = folder.capstan("run double_pendulum --resume bad.state");
+    EXPECT_EQ(outcome.code, 2) << "byte " << i;
+    EXPECT_HAS(outcome.err, "bad.state: error: ");
+  }
+  write_text(folder / "bad.state", good.substr(0, good.size() - 9));
+  EXPECT_HAS(folder.capstan("run double_pendulum --resume bad.state").err, "damaged");
+  write_text(folder / "bad.state", "");
+  EXPECT_EQ(folder.capstan("run double_pendulum --resume bad.state").code, 2);
+  EXPECT_HAS(folder.capstan("run gyroscope --resume a.state").err, "another model");
+  EXPECT_EQ(folder.capstan("run double_pendulum --resume none.state").code, 2);
+}
+
+TEST(Checkpoint, IsWrittenWhileRunning) {
+  const Folder folder;
+  const Started started(folder, {"run", "double_pendulum", "--duration", "1e6", "--checkpoint", "a.state",
+                                 "--checkpoint-every", "0.5"});
+  ASSERT_TRUE(wait_for_size(folder / "a.state", 0));
+  usleep(500'000);
+  EXPECT_EQ(started.stop(SIGKILL), 128 + SIGKILL);
+  const Outcome resumed = folder.capstan("run double_pendulum --resume a.state --duration 0.01");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+}
+
+TEST(Stop, CtrlCWritesLogAndCheckpointAndCanGoOn) {
+  const Folder folder;
+  const Started started(folder, {"run", "double_pendulum", "--duration", "1e6", "--log", "a.csv",
+                                 "--checkpoint", "a.state", "--log-every", "100"});
+  ASSERT_TRUE(wait_for_size(folder / "a.csv", 2000));
+  EXPECT_EQ(started.stop(SIGINT), 130);
+  EXPECT_HAS(read_text(folder / ".started_err"), "--resume a.state");
+  EXPECT_HAS(read_text(folder / ".started_out"), "hash of final state");
+  // The last row is the state of the checkpoint.
+  const std::string log = read_text(folder / "a.csv");
+  ASSERT_EQ(log.back(), '\n');
+  const std::size_t line = log.rfind('\n', log.size() - 2) + 1;
+  const double last = std::stod(log.substr(line));
+  const Outcome resumed = folder.capstan("run double_pendulum --resume a.state --duration 0 --log b.csv");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  const std::string second = read_text(folder / "b.csv");
+  EXPECT_EQ(std::stod(second.substr(second.find('\n') + 1)), last);
+}
+
+TEST(Failure, AStepThatFailsSaysWhyAndKeepsTheLog) {
+  const Folder folder;
+  write_text(folder / "stiff.yaml", kStiff);
+  const Outcome outcome = folder.capstan("run stiff.yaml --log a.csv --checkpoint a.state");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_HAS(outcome.err, "slide");
+  EXPECT_HAS(outcome.err, "smaller time step");
+  const std::string log = read_text(folder / "a.csv");
+  EXPECT_GT(std::count(log.begin(), log.end(), '\n'), 10);
+  EXPECT_EQ(log.find("nan"), std::string::npos);
+  EXPECT_EQ(folder.capstan("run stiff.yaml --resume a.state --integrator implicit_euler --duration 1.6").code,
+            0);
+}
+
+TEST(Output, UnwritablePathsAreTold) {
+  const Folder folder;
+  for (const char* option :
+       {"--log no/folder/a.csv", "--log no/folder/a.h5", "--log a.txt", "--log .",
+        "--checkpoint no/folder/a.state", "--checkpoint .", "--picture no/folder/a.svg"}) {
+    const Outcome outcome = folder.capstan(std::string("run double_pendulum --duration 0.01 ") + option);
+    EXPECT_EQ(outcome.code, 4) << option << "\n" << outcome.err;
+    EXPECT_HAS(outcome.err, "cannot write");
+  }
+  fs::create_symlink("/dev/full", folder / "full.csv");
+  const Outcome full = folder.capstan("run double_pendulum --duration 0.01 --log full.csv");
+  EXPECT_EQ(full.code, 4);
+  EXPECT_HAS(full.err, "No space left on device");
+  EXPECT_EQ(folder.shell("capstan list > /dev/full").code, 4);
+}
+
+TEST(Output, NeverReplacesAnInput) {
+  const Folder folder;
+  write_text(folder / "scene.csv", kStiff);
+  fs::rename(folder / "scene.csv", folder / "s.yaml");
+  fs::create_symlink("s.yaml", folder / "link.csv");
+  Outcome outcome = folder.capstan("run s.yaml --duration 0.01 --log link.csv");
+  EXPECT_EQ(outcome.code, 64);
+  EXPECT_HAS(outcome.err, "would overwrite the input");
+  EXPECT_EQ(folder.capstan("run s.yaml --duration 0.01 --checkpoint s.yaml").code, 64);
+  ASSERT_EQ(folder.capstan("run s.yaml --duration 0.01 --checkpoint a.state").code, 0);
+  EXPECT_EQ(folder.capstan("run s.yaml --resume a.state --checkpoint a.state").code, 64);
+  EXPECT_EQ(folder.capstan("run s.yaml --log a.csv --picture a.csv").code, 64);
+  EXPECT_EQ(read_text(folder / "s.yaml"), kStiff);
+}
+
+TEST(Output, QuietIsQuiet) {
+  const Folder folder;
+  const Outcome outcome = folder.capstan("run double_pendulum --duration 0.01 --quiet");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "");
+  const Outcome plain = folder.capstan("run double_pendulum --duration 0.01");
+  EXPECT_EQ(std::count(plain.err.begin(), plain.err.end(), '\n'), 1) << plain.err;
+  EXPECT_HAS(plain.err, "real time");
+}
+
+}  // namespace
+}  // namespace capstan::test

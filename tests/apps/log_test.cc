@@ -1,0 +1,209 @@
+// Recordings: both formats hold the same bits, names and units, and survive a run that is killed.
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/apps/program.h"
+
+namespace capstan::test {
+namespace {
+
+struct Table {
+  std::vector<std::string> names;  // "time [s]"
+  std::vector<std::vector<double>> rows;
+
+  int column(const std::string& name) const {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return static_cast<int>(i);
+    }
+    ADD_FAILURE() << "no column " << name;
+    return 0;
+  }
+};
+
+// RFC 4180, one record a line (no names with line breaks here).
+std::vector<std::string> split_csv(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      if (quoted && i + 1 < line.size() && line[i + 1] == '"')
+        fields.back() += line[i++];
+      else
+        quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += line[i];
+    }
+  }
+  return fields;
+}
+
+Table read_csv(const std::string& path) {
+  Table table;
+  std::istringstream lines(read_text(path));
+  std::string line;
+  std::getline(lines, line);
+  table.names = split_csv(line);
+  while (std::getline(lines, line)) {
+    table.rows.emplace_back();
+    for (const std::string& field : split_csv(line)) table.rows.back().push_back(std::stod(field));
+  }
+  return table;
+}
+
+std::vector<std::string> read_strings(hid_t object, const char* name) {
+  const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+  EXPECT_GE(attribute, 0) << name;
+  const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+  const std::size_t width = H5Tget_size(type);
+  const hssize_t count = H5Sget_simple_extent_npoints(space);
+  std::vector<char> block(width * count);
+  H5Aread(attribute, type, block.data());
+  std::vector<std::string> strings;
+  for (hssize_t i = 0; i < count; ++i) strings.emplace_back(block.data() + i * width);
+  H5Sclose(space), H5Tclose(type), H5Aclose(attribute);
+  return strings;
+}
+
+// Empty when the file cannot be opened.
+Table read_hdf5(const std::string& path) {
+  Table table;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0) return table;
+  for (const char* name : {"time", "q", "v", "control", "energy", "momentum", "solver"}) {
+    if (H5Lexists(file, name, H5P_DEFAULT) <= 0) continue;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(dataset);
+    hsize_t size[2] = {0, 1};
+    H5Sget_simple_extent_dims(space, size, nullptr);
+    std::vector<double> block(size[0] * size[1]);
+    EXPECT_GE(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()), 0) << name;
+    const auto names = read_strings(dataset, "name"), units = read_strings(dataset, "unit");
+    EXPECT_EQ(names.size(), size[1]);
+    EXPECT_EQ(units.size(), size[1]);
+    for (std::size_t i = 0; i < names.size(); ++i) table.names.push_back(names[i] + " [" + units[i] + "]");
+    table.rows.resize(size[0]);
+    for (hsize_t r = 0; r < size[0]; ++r) {
+      for (hsize_t c = 0; c < size[1]; ++c) table.rows[r].push_back(block[r * size[1] + c]);
+    }
+    H5Sclose(space), H5Dclose(dataset);
+  }
+  H5Fclose(file);
+  return table;
+}
+
+TEST(Log, CsvAndHdf5AgreeBitForBit) {
+  const Folder folder;
+  for (const std::string scene : {"double_pendulum", "gyroscope", "quadruped", "arm_reach"}) {
+    const std::string run = "run " + scene + " --duration 0.1 --quiet --log-every 7 --log " + scene;
+    ASSERT_EQ(folder.capstan(run + ".csv").code, 0);
+    ASSERT_EQ(folder.capstan(run + ".h5").code, 0);
+    const Table csv = read_csv(folder / (scene + ".csv")), hdf5 = read_hdf5(folder / (scene + ".h5"));
+    EXPECT_EQ(csv.names, hdf5.names);
+    EXPECT_GT(csv.rows.size(), 5u);
+    EXPECT_EQ(csv.rows, hdf5.rows);
+  }
+}
+
+TEST(Log, FileAttributesSayWhatWasRun) {
+  const Folder folder;
+  ASSERT_EQ(
+      folder.capstan("run gyroscope --duration 0.01 --dt 0.002 --integrator implicit_euler --log a.h5").code,
+      0);
+  const hid_t file = H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(read_strings(file, "scene"), std::vector<std::string>{"gyroscope"});
+  EXPECT_EQ(read_strings(file, "integrator"), std::vector<std::string>{"implicit_euler"});
+  EXPECT_TRUE(read_strings(file, "version")[0].starts_with("capstan "));
+  EXPECT_TRUE(read_strings(file, "file")[0].ends_with("gyroscope.yaml"));
+  const hid_t attribute = H5Aopen(file, "dt", H5P_DEFAULT);
+  double dt = 0;
+  H5Aread(attribute, H5T_NATIVE_DOUBLE, &dt);
+  EXPECT_EQ(dt, 0.002);
+  H5Aclose(attribute), H5Fclose(file);
+}
+
+TEST(Log, NamesAndUnitsOfEveryJointType) {
+  const Folder folder;
+  write_text(folder / "all.yaml", R"(capstan: 1
+name: all
+options: {dt: 0.01, duration: 0.05}
+bodies:
+  - {name: a, joint: {name: hinge, type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
+  - {name: b, joint: {name: slide, type: prismatic, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
+  - {name: c, joint: {name: ball, type: ball}, shape: {type: sphere, radius: 0.1}}
+  - {name: d, joint: {name: root, type: free}, shape: {type: sphere, radius: 0.1}}
+  - {name: e, joint: {name: 'odd, "name"', type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
+)");
+  ASSERT_EQ(folder.capstan("run all.yaml --log a.csv").code, 0);
+  ASSERT_EQ(folder.capstan("run all.yaml --log a.h5").code, 0);
+  const Table table = read_csv(folder / "a.csv");
+  EXPECT_EQ(table.names, read_hdf5(folder / "a.h5").names);
+  for (const char* name :
+       {"time [s]", "hinge.q [rad]", "hinge.v [rad/s]", "slide.q [m]", "slide.v [m/s]", "ball.q.quat_w [1]",
+        "ball.v.angular_z [rad/s]", "root.q.x [m]", "root.q.quat_z [1]", "root.v.z [m/s]",
+        "odd, \"name\".q [rad]", "energy.total [J]", "angular_momentum.x [N m s]", "linear_momentum.z [N s]",
+        "free_motion.residual [1]"}) {
+    table.column(name);
+  }
+  // Free fall: v_z = -g t after every step; the quaternion stays the identity.
+  for (const auto& row : table.rows) {
+    EXPECT_NEAR(row[table.column("root.v.z [m/s]")], -9.81 * row[0], 1e-12);
+    EXPECT_EQ(row[table.column("root.q.quat_w [1]")], 1);
+  }
+}
+
+TEST(Log, FirstAndLastStateAreAlwaysThere) {
+  const Folder folder;
+  ASSERT_EQ(folder.capstan("run double_pendulum --dt 0.01 --duration 0.25 --log-every 10 --log a.csv").code,
+            0);
+  const Table table = read_csv(folder / "a.csv");
+  ASSERT_EQ(table.rows.size(), 4u);
+  const double expected[] = {0, 0.1, 0.2, 0.25};
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(table.rows[i][0], expected[i], 1e-12);
+  const int kinetic = table.column("energy.kinetic [J]");
+  for (const auto& row : table.rows) {
+    EXPECT_NEAR(row[kinetic] + row[kinetic + 1] + row[kinetic + 2], row[kinetic + 3], 1e-12);
+  }
+}
+
+TEST(Log, AResumedRunLogsOnFromItsCheckpoint) {
+  const Folder folder;
+  ASSERT_EQ(folder.capstan("run gyroscope --duration 0.1 --log whole.csv").code, 0);
+  ASSERT_EQ(folder.capstan("run gyroscope --duration 0.05 --log a.csv --checkpoint a.state").code, 0);
+  ASSERT_EQ(folder.capstan("run gyroscope --duration 0.1 --log b.csv --resume a.state").code, 0);
+  const Table whole = read_csv(folder / "whole.csv"), a = read_csv(folder / "a.csv"),
+              b = read_csv(folder / "b.csv");
+  ASSERT_EQ(whole.rows.size(), a.rows.size() + b.rows.size() - 1);
+  for (std::size_t i = 0; i < a.rows.size(); ++i) EXPECT_EQ(a.rows[i], whole.rows[i]);
+  for (std::size_t i = 1; i < b.rows.size(); ++i) EXPECT_EQ(b.rows[i], whole.rows[a.rows.size() - 1 + i]);
+}
+
+class Killed : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Killed, LeavesAReadableLog) {
+  const Folder folder;
+  const std::string log = GetParam();
+  const Started started(folder,
+                        {"run", "double_pendulum", "--dt", "0.001", "--duration", "1e6", "--log", log});
+  ASSERT_TRUE(wait_for_size(folder / log, 100'000));
+  usleep(700'000);
+  EXPECT_EQ(started.stop(SIGKILL), 128 + SIGKILL);
+  const bool is_csv = log.ends_with(".csv");
+  if (is_csv) {
+    EXPECT_EQ(read_text(folder / log).back(), '\n');
+  }
+  const Table table = is_csv ? read_csv(folder / log) : read_hdf5(folder / log);
+  ASSERT_GT(table.rows.size(), 1000u);
+  for (std::size_t i = 0; i < table.rows.size(); i += 97) {
+    EXPECT_NEAR(table.rows[i][0], 1e-3 * static_cast<double>(i), 1e-6);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothKinds, Killed, ::testing::Values("a.csv", "a.h5"));
+
+}  // namespace
+}  // namespace capstan::test

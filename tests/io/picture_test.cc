@@ -1,0 +1,146 @@
+// Pictures and plots are well-formed SVG that shows what it should; nothing about their beauty is tested.
+#include "capstan/io/picture.h"
+
+#include <gtest/gtest.h>
+#include <tinyxml2.h>
+
+#include <functional>
+#include <limits>
+#include <sstream>
+
+#include "capstan/io/plot.h"
+
+namespace capstan {
+namespace {
+
+Scene falling_ball() {
+  Scene scene;
+  scene.name = "a <ball> & \"floor\"";
+  Body body;
+  body.name = "ball";
+  Joint joint;
+  joint.name = "root";
+  joint.type = JointType::free;
+  body.joints = {joint};
+  scene.bodies = {body};
+  ShapeInstance ball;
+  ball.name = "ball";
+  ball.body = "ball";
+  ball.shape = Sphere{0.1};
+  ball.rgba = {1, 0, 0, 1};
+  ShapeInstance floor;
+  floor.name = "floor";
+  floor.shape = HalfSpace{};
+  scene.shapes = {ball, floor};
+  return scene;
+}
+
+struct Drawing {
+  tinyxml2::XMLDocument document;
+  int num_paths = 0;
+  double x_min = 1e9, x_max = -1e9, y_min = 1e9, y_max = -1e9;
+
+  explicit Drawing(const std::string& svg) {
+    EXPECT_EQ(document.Parse(svg.c_str()), tinyxml2::XML_SUCCESS) << document.ErrorStr();
+    const std::function<void(const tinyxml2::XMLElement*)> visit = [&](const tinyxml2::XMLElement* element) {
+      for (; element; element = element->NextSiblingElement()) {
+        if (const char* d = element->Attribute("d")) {
+          ++num_paths;
+          std::string numbers = d;
+          for (char& c : numbers) {
+            if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = ' ';
+          }
+          std::istringstream stream(numbers);
+          for (double x, y; stream >> x >> y;) {
+            x_min = std::min(x_min, x), x_max = std::max(x_max, x);
+            y_min = std::min(y_min, y), y_max = std::max(y_max, y);
+          }
+        }
+        visit(element->FirstChildElement());
+      }
+    };
+    visit(document.RootElement());
+  }
+};
+
+TEST(Picture, IsWellFormedWhateverTheTitle) {
+  const Model model = compile(falling_ball());
+  PictureOptions options;
+  options.title = "<&\"'>\x01";
+  const Drawing drawing(draw_picture(model, {initial_state(model)}, options));
+  EXPECT_GT(drawing.num_paths, 50);
+  EXPECT_STREQ(drawing.document.RootElement()->Name(), "svg");
+}
+
+TEST(Picture, FitsTheShapesIntoTheFrame) {
+  Scene scene = falling_ball();
+  scene.shapes.pop_back();  // the floor may reach beyond the frame
+  for (const double perspective : {0.0, 0.3}) {
+    for (const double size : {1e-4, 1.0, 1e4}) {
+      scene.shapes[0].shape = Box{Vec3(size, 2 * size, 0.5 * size)};
+      const Model model = compile(scene);
+      State moved = initial_state(model);
+      moved.q[0] = 10 * size;
+      PictureOptions options;
+      options.perspective = perspective;
+      const Drawing drawing(draw_picture(model, {initial_state(model), moved}, options));
+      EXPECT_GE(drawing.x_min, 0);
+      EXPECT_LE(drawing.x_max, options.width);
+      EXPECT_GE(drawing.y_min, 0);
+      EXPECT_LE(drawing.y_max, options.height);
+      EXPECT_GT(drawing.x_max - drawing.x_min, 0.7 * options.width);  // and fills it
+    }
+  }
+}
+
+TEST(Picture, OnlyFacetsThatFaceTheViewerAreDrawn) {
+  Scene scene = falling_ball();
+  scene.shapes.pop_back();
+  scene.shapes[0].shape = Box{Vec3(1, 1, 1)};
+  const Model model = compile(scene);
+  EXPECT_EQ(Drawing(draw_picture(model, {initial_state(model)})).num_paths, 3);
+}
+
+TEST(Picture, EarlierStatesAreOneOutlineForEachShape) {
+  Scene scene = falling_ball();
+  scene.shapes.pop_back();
+  const Model model = compile(scene);
+  const State state = initial_state(model);
+  const int one = Drawing(draw_picture(model, {state})).num_paths;
+  EXPECT_EQ(Drawing(draw_picture(model, {state, state, state})).num_paths, one + 2);
+}
+
+TEST(Picture, OfNothingIsEmptyButValid) {
+  const Model model = compile(Scene{});
+  EXPECT_EQ(Drawing(draw_picture(model, {})).num_paths, 0);
+  EXPECT_EQ(Drawing(draw_picture(model, {initial_state(model)})).num_paths, 0);
+}
+
+TEST(Plot, TicksAreRoundAndCover) {
+  for (const auto& [low, high] : {std::pair{0.0, 1.0}, {-3.7, 12.9}, {1e-9, 3e-9}, {-5e6, -4e6}}) {
+    const std::vector<double> ticks = round_ticks(low, high, 5);
+    EXPECT_LE(ticks.front(), low);
+    EXPECT_GE(ticks.back(), high - 1e-9 * (high - low));
+    EXPECT_GE(ticks.size(), 3u);
+    EXPECT_LE(ticks.size(), 9u);
+  }
+}
+
+TEST(Plot, SurvivesEmptyConstantAndNonFiniteSeries) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_GT(Drawing(draw_plot({}, {})).num_paths, 0);
+  EXPECT_GT(Drawing(draw_plot({{"a", {0, 1}, {5, 5}}}, {})).num_paths, 0);
+  const Drawing broken(draw_plot({{"<b>", {0, 1, 2, 3}, {1, nan, 2, 3}}}, {}));
+  EXPECT_GE(broken.x_min, 0);
+  EXPECT_LE(broken.x_max, 960);
+}
+
+TEST(Plot, ArrangesPictures) {
+  const std::string plot = draw_plot({}, {});
+  const Drawing four(arrange({plot, plot, plot, plot}, 3, 960, 400));
+  EXPECT_EQ(four.document.RootElement()->IntAttribute("width"), 3 * 960 + 2 * 6);
+  EXPECT_EQ(four.document.RootElement()->IntAttribute("height"), 2 * 400 + 6);
+}
+
+}  // namespace
+}  // namespace capstan
