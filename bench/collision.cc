@@ -165,9 +165,38 @@ double bullet_rate(const Collider& A, const Collider& B, const PairPoses& poses,
 }
 #endif
 
-void run() {
-  std::printf("million pairs per second; points: mean contacts per pair\n");
-  std::printf("%-22s %9s %9s %7s", "pair", "distance", "manifold", "points");
+enum class Set { touch, flat, near };
+
+PairPoses make_poses(const Collider& A, const Collider& B, Set set) {
+  twin::Poses random(5);
+  PairPoses poses;
+  for (int k = 0; k < kPoses; ++k) {
+    Transform X_WA, X_WB;
+    if (set == Set::flat) {
+      const double yaw = random.uniform(0, 2 * M_PI), tilt = random.uniform(-1e-3, 1e-3);
+      X_WA = random.pose(1);
+      Transform X_AB{rotation_about(Vec3::UnitX(), std::cos(tilt), std::sin(tilt)) *
+                         rotation_about(Vec3::UnitZ(), std::cos(yaw), std::sin(yaw)),
+                     {random.uniform(-0.03, 0.03), random.uniform(-0.03, 0.03), 0}};
+      if (B.type == ColliderType::half_space) {
+        X_AB.p.z() = -twin::extent(A, -X_AB.R.col(2)) + random.uniform(0, 0.002);
+      } else {
+        X_AB.p.z() = twin::extent(A, Vec3::UnitZ()) + twin::extent(B, -X_AB.R.row(2).transpose()) -
+                     random.uniform(0, 0.002);
+      }
+      X_WB = X_WA * X_AB;
+    } else {
+      const double d = set == Set::touch ? random.uniform(-0.002, 0) : random.uniform(0, 0.002);
+      random.pair_at(A, B, d, &X_WA, &X_WB);
+    }
+    poses.X_WA.push_back(X_WA);
+    poses.X_WB.push_back(X_WB);
+  }
+  return poses;
+}
+
+void run_set(const char* title, Set set) {
+  std::printf("\n%-22s %9s %9s %7s", title, "distance", "manifold", "points");
 #ifdef CAPSTAN_BENCH_FCL
   std::printf(" %9s", "FCL");
 #endif
@@ -181,14 +210,7 @@ void run() {
       const Collider &A = shapes[i].collider, &B = shapes[j].collider;
       if (A.type == ColliderType::half_space || A.type == ColliderType::triangle) continue;
       if (B.type == ColliderType::triangle) continue;
-      twin::Poses random(5);
-      PairPoses poses;
-      for (int k = 0; k < kPoses; ++k) {
-        Transform X_WA, X_WB;
-        random.pair_at(A, B, random.uniform(-0.002, 0.002), &X_WA, &X_WB);
-        poses.X_WA.push_back(X_WA);
-        poses.X_WB.push_back(X_WB);
-      }
+      const PairPoses poses = make_poses(A, B, set);
       long points = 0, calls = 0;
       double sum = 0;
       const double distance = rate([&](int k) {
@@ -214,6 +236,13 @@ void run() {
       std::printf("%s\n", std::isfinite(sum) ? "" : " not finite");
     }
   }
+}
+
+void run() {
+  std::printf("million pairs per second; points: mean contacts per pair\n");
+  run_set("touch", Set::touch);
+  run_set("flat", Set::flat);
+  run_set("near", Set::near);
 }
 
 }  // namespace

@@ -23,36 +23,50 @@ struct Axis {
   int i, j;  // A's face i (j < 0), B's face j (i < 0), or edges i, j
 };
 
+// Edges i, j: s times |e_i x R_j|.
+template <int i, int j>
+inline double edge_axis(const Vec3& a, const Vec3& b, const Vec3& p, const Mat3& R, const Mat3& Q) {
+  constexpr int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+  return std::abs(p[i2] * R(i1, j) - p[i1] * R(i2, j)) - a[i1] * Q(i2, j) - a[i2] * Q(i1, j) -
+         b[j1] * Q(i, j2) - b[j2] * Q(i, j1);
+}
+
+template <int i, int j>
+inline void try_edges(const Vec3& a, const Vec3& b, const Vec3& p, const Mat3& R, const Mat3& Q, double tie,
+                      Axis* axis) {
+  const double scaled = edge_axis<i, j>(a, b, p, R, Q);
+  // |e_i x R_j| <= 1, so a negative value only falls when divided by it.
+  if (scaled <= 0 && scaled <= axis->s + tie) return;
+  constexpr int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+  const double sine2 = R(i1, j) * R(i1, j) + R(i2, j) * R(i2, j);
+  if (sine2 < 1e-16) return;
+  const double s = scaled / std::sqrt(sine2);
+  if (s > axis->s + tie) *axis = {s, i, j};
+}
+
 // False, with axis->s, as soon as an axis parts the boxes by more than cutoff.
 bool best_axis(const Vec3& a, const Vec3& b, const Transform& X, double cutoff, double tie, Axis* axis) {
   const Vec3& p = X.p;
   const Mat3& R = X.R;
   const Mat3 Q = R.cwiseAbs();
-  axis->s = -std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 3; ++i) {
-    const double s = std::abs(p[i]) - a[i] - (Q(i, 0) * b[0] + Q(i, 1) * b[1] + Q(i, 2) * b[2]);
-    if (s > axis->s) *axis = {s, i, -1};
-  }
+  const Vec3 face_A = p.cwiseAbs() - a - Q * b;
+  axis->j = -1;
+  axis->s = face_A.maxCoeff(&axis->i);
   if (axis->s > cutoff) return false;
-  for (int j = 0; j < 3; ++j) {
-    const double s = std::abs(p.dot(R.col(j))) - b[j] - (a[0] * Q(0, j) + a[1] * Q(1, j) + a[2] * Q(2, j));
-    if (s > axis->s + tie) *axis = {s, -1, j};
-  }
+  const Vec3 face_B = (R.transpose() * p).cwiseAbs() - b - Q.transpose() * a;
+  int j;
+  const double s = face_B.maxCoeff(&j);
+  if (s > axis->s + tie) *axis = {s, -1, j};
   if (axis->s > cutoff) return false;
-  for (int i = 0; i < 3; ++i) {
-    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-    for (int j = 0; j < 3; ++j) {
-      const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-      const double scaled = std::abs(p[i2] * R(i1, j) - p[i1] * R(i2, j)) - a[i1] * Q(i2, j) -
-                            a[i2] * Q(i1, j) - b[j1] * Q(i, j2) - b[j2] * Q(i, j1);
-      // |e_i x R_j| <= 1, so a negative value only falls when divided by it.
-      if (scaled <= 0 && scaled <= axis->s + tie) continue;
-      const double sine2 = Q(i1, j) * Q(i1, j) + Q(i2, j) * Q(i2, j);
-      if (sine2 < 1e-16) continue;
-      const double s = scaled / std::sqrt(sine2);
-      if (s > axis->s + tie) *axis = {s, i, j};
-    }
-  }
+  try_edges<0, 0>(a, b, p, R, Q, tie, axis);
+  try_edges<0, 1>(a, b, p, R, Q, tie, axis);
+  try_edges<0, 2>(a, b, p, R, Q, tie, axis);
+  try_edges<1, 0>(a, b, p, R, Q, tie, axis);
+  try_edges<1, 1>(a, b, p, R, Q, tie, axis);
+  try_edges<1, 2>(a, b, p, R, Q, tie, axis);
+  try_edges<2, 0>(a, b, p, R, Q, tie, axis);
+  try_edges<2, 1>(a, b, p, R, Q, tie, axis);
+  try_edges<2, 2>(a, b, p, R, Q, tie, axis);
   return axis->s <= cutoff;
 }
 

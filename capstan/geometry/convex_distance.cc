@@ -25,7 +25,7 @@ bool solve_positive(const Mat3& M, const Vec3& r, Vec3* x) {
 Vec3 on_branch(const Collider& c, const Vec3& old, const Vec3& n) {
   if (c.type == ColliderType::ellipsoid) return support(c, n, nullptr);
   if (c.type != ColliderType::cylinder) return old;
-  const double across = std::hypot(n.x(), n.y()), r = c.size.x();
+  const double across = std::sqrt(n.x() * n.x() + n.y() * n.y()), r = c.size.x();
   if (n.x() * old.x() + n.y() * old.y() < 0.95 * across * r || across < 1e-9) return old;
   return {n.x() / across * r, n.y() / across * r, old.z()};
 }
@@ -69,6 +69,7 @@ bool newton_step(CorePair* pair, const Simplex& x, int k, double scale, Vec3* n)
 // s, and the only one when s > 0.
 bool polish(CorePair* pair, const Simplex& simplex, double scale, Witness* witness) {
   constexpr int kMaxSteps = 10;
+  if (simplex.size == 0) return false;
   const double exact = 1e-14 * scale;
   Vec3 n = witness->n;
   double start = 0;
@@ -93,15 +94,16 @@ bool polish(CorePair* pair, const Simplex& simplex, double scale, Witness* witne
     const Vec3 s_n = s * n;
     Simplex shifted = x;
     for (int k = 0; k < x.size; ++k) shifted.w[k] -= s_n;
-    Vec3 rest;
-    const bool inside = nearest_to_origin(&shifted, &rest);
-    if (!inside && rest.squaredNorm() <= exact * exact && s >= start - exact) {
+    Vec3 rest = Vec3::Constant(scale);
+    const Nearer nearer = move_to_nearest(&shifted, kInfinity, &rest);
+    if (nearer == Nearer::inside) return false;
+    if (rest.squaredNorm() <= exact * exact && s >= start - exact) {
       Vec3 a = Vec3::Zero();
       for (int k = 0; k < shifted.size; ++k) a += shifted.weight[k] * shifted.a[k];
       *witness = {a, a + s_n, n, s};
       return true;
     }
-    if (inside || !newton_step(pair, x, x.size, scale, &n)) return false;
+    if (!newton_step(pair, x, x.size, scale, &n)) return false;
   }
   return false;
 }
@@ -181,7 +183,7 @@ double convex_distance(const Collider& A, const Collider& B, const Transform& X_
   if (!done) {
     const EpaResult e = epa(&pair, g.simplex, (curved ? 1e-6 : 1e-13) * scale);
     witness->n = e.n;
-    climb(&pair, scale, curved, witness);
+    if (!polish(&pair, e.simplex, scale, witness)) climb(&pair, scale, curved, witness);
   }
   witness->a += A.rounding * witness->n;
   witness->b -= B.rounding * witness->n;

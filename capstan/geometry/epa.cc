@@ -19,7 +19,7 @@ struct Polytope {
   static constexpr int kMaxVertices = 160;
   static constexpr int kMaxFaces = 2 * kMaxVertices + 64;
 
-  Vec3 w[kMaxVertices];
+  Vec3 w[kMaxVertices], a[kMaxVertices];  // points of C, and the points of A they come from
   int num_vertices = 0;
   Face face[kMaxFaces];
   int num_faces = 0;  // slots used, dead ones included
@@ -40,9 +40,9 @@ struct Polytope {
     t.alive = true;
     const Vec3 e1 = w[j] - w[i], e2 = w[k] - w[i];
     const Vec3 n = cross(e1, e2);
-    const double length = n.norm();
-    if (length > 1e-13 * std::sqrt(e1.squaredNorm() * e2.squaredNorm())) {
-      t.m = n / length;
+    const double squared = n.squaredNorm();
+    if (squared > 1e-26 * e1.squaredNorm() * e2.squaredNorm()) {
+      t.m = n / std::sqrt(squared);
       t.f = t.m.dot((w[i] + w[j] + w[k]) / 3);
     } else {
       t.m.setZero();
@@ -72,7 +72,7 @@ struct Polytope {
   }
 
   // Replaces the faces that see p by a fan from p to their horizon. False when rounding has spoilt the loop.
-  bool expand(int nearest, const Vec3& p, double epsilon) {
+  bool expand(int nearest, const Vec3& p, const Vec3& p_a, double epsilon) {
     horizon_size = 0;
     face[nearest].alive = false;
     const int free_before = num_free;
@@ -81,6 +81,7 @@ struct Polytope {
     if (horizon_size < 3) return false;
     const int apex = num_vertices++;
     w[apex] = p;
+    a[apex] = p_a;
     for (int v = 0; v < apex; ++v) face_from[v] = -1;
     // New faces must not take a slot that is still read below: slots freed now stay until the fan is linked.
     const int freed = num_free - free_before;
@@ -110,16 +111,16 @@ struct Polytope {
 };
 
 // Support point of C along m, and C's extent there.
-double support_of_difference(CorePair* pair, const Vec3& m, Vec3* w) {
-  Vec3 a, b;
-  pair->span(-m, &a, &b);
-  *w = b - a;
+double support_of_difference(CorePair* pair, const Vec3& m, Vec3* w, Vec3* a) {
+  Vec3 b;
+  pair->span(-m, a, &b);
+  *w = b - *a;
   return m.dot(*w);
 }
 
 // Completes the simplex to a tetrahedron with volume: farthest of both sides along a set of directions away
 // from its affine hull. False when C is flat.
-bool complete(CorePair* pair, const Simplex& start, double scale, Vec3* w) {
+bool complete(CorePair* pair, const Simplex& start, double scale, Vec3* w, Vec3* a) {
   const double flat = 1e-12 * scale;
   int n = 0;
   // Keep only points that add a dimension.
@@ -132,7 +133,9 @@ bool complete(CorePair* pair, const Simplex& start, double scale, Vec3* w) {
     return std::abs(m.dot(p - w[0])) > flat * m.norm();
   };
   for (int i = 0; i < start.size; ++i) {
-    if (away(start.w[i])) w[n++] = start.w[i];
+    if (!away(start.w[i])) continue;
+    a[n] = start.a[i];
+    w[n++] = start.w[i];
   }
   while (n < 4) {
     Vec3 directions[3] = {Vec3::UnitX(), Vec3::UnitY(), Vec3::UnitZ()};
@@ -144,21 +147,23 @@ bool complete(CorePair* pair, const Simplex& start, double scale, Vec3* w) {
       count = 1;
     }
     double farthest = 0;
-    Vec3 best = Vec3::Zero();
+    Vec3 best = Vec3::Zero(), best_a = Vec3::Zero();
     for (int i = 0; i < 2 * count; ++i) {
       const Vec3& d = directions[i / 2];
       const double length = d.norm();
       if (!(length > 0)) continue;
       const Vec3 m = (i % 2 == 0 ? 1 : -1) / length * d;
-      Vec3 p;
-      support_of_difference(pair, m, &p);
+      Vec3 p, p_a;
+      support_of_difference(pair, m, &p, &p_a);
       const double reach = std::abs(m.dot(p - w[0]));
       if (reach > farthest && away(p)) {
         farthest = reach;
         best = p;
+        best_a = p_a;
       }
     }
     if (!(farthest > 0)) return false;
+    a[n] = best_a;
     w[n++] = best;
   }
   return true;
@@ -172,20 +177,24 @@ EpaResult epa(CorePair* pair, const Simplex& start, double tolerance) {
   Polytope P;
   result.depth = kInfinity;
   result.gap = kInfinity;
-  if (!complete(pair, start, scale, P.w)) {
+  if (!complete(pair, start, scale, P.w, P.a)) {
     // Two flat cores in one plane: any direction across it parts them at once.
     Vec3 e = start.size > 1 ? Vec3(start.w[1] - start.w[0]) : Vec3(Vec3::UnitX());
     const Vec3 side = start.size > 2 ? Vec3(start.w[2] - start.w[0]) : cross(e, Vec3(e.y(), e.z(), e.x()));
     const Vec3 m = cross(e, side);
     const Vec3 unit = m.norm() > 0 ? Vec3(m.normalized()) : Vec3(Vec3::UnitZ());
-    Vec3 w;
-    result.depth = support_of_difference(pair, unit, &w);
+    Vec3 w, a;
+    result.depth = support_of_difference(pair, unit, &w, &a);
     result.n = -unit;
     return result;
   }
   P.num_vertices = 4;
   const double volume = (P.w[1] - P.w[0]).dot(cross(P.w[2] - P.w[0], P.w[3] - P.w[0]));
-  if (volume > 0) std::swap(P.w[0], P.w[1]);  // now 0 1 2 is counter-clockwise seen from outside
+  if (volume > 0) {
+    std::swap(P.w[0], P.w[1]);
+    std::swap(P.a[0], P.a[1]);
+  }
+  // Now 0 1 2 is counter-clockwise seen from outside.
   constexpr int tetrahedron[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
   for (const auto& t : tetrahedron) P.add_face(t[0], t[1], t[2]);
   constexpr int across[4][3] = {{1, 2, 3}, {3, 2, 0}, {1, 3, 0}, {2, 1, 0}};
@@ -193,6 +202,7 @@ EpaResult epa(CorePair* pair, const Simplex& start, double tolerance) {
     for (int e = 0; e < 3; ++e) P.face[f].across[e] = across[f][e];
   }
 
+  int last = -1;
   while (true) {
     int nearest = -1;
     double lower = kInfinity;
@@ -203,9 +213,10 @@ EpaResult epa(CorePair* pair, const Simplex& start, double tolerance) {
       }
     }
     if (nearest < 0) break;
-    Vec3 w;
+    last = nearest;
+    Vec3 w, a;
     const Vec3 m = P.face[nearest].m;
-    const double h = support_of_difference(pair, m, &w);
+    const double h = support_of_difference(pair, m, &w, &a);
     if (h < result.depth) {
       result.depth = h;
       result.n = -m;
@@ -214,7 +225,20 @@ EpaResult epa(CorePair* pair, const Simplex& start, double tolerance) {
     if (result.gap <= tolerance) break;
     if (P.num_vertices == Polytope::kMaxVertices) break;
     ++result.iterations;
-    if (!P.expand(nearest, w, 1e-15 * scale)) break;
+    const Face face = P.face[nearest];  // its slot is reused by the next
+    if (!P.expand(nearest, w, a, 1e-15 * scale)) {
+      P.face[nearest] = face;
+      break;
+    }
+  }
+  if (last >= 0) {
+    result.simplex.size = 3;
+    for (int k = 0; k < 3; ++k) {
+      const int v = P.face[last].v[k];
+      result.simplex.w[k] = P.w[v];
+      result.simplex.a[k] = P.a[v];
+      result.simplex.b[k] = P.w[v] + P.a[v];
+    }
   }
   return result;
 }

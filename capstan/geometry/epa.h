@@ -18,6 +18,7 @@ struct EpaResult {
   double depth = 0;        // [m] h(m), an upper bound
   double gap = 0;          // [m] upper minus lower bound; infinite when C is flat
   int iterations = 0;
+  Simplex simplex;  // the support points of the face last looked at; empty when C is flat
 };
 
 EpaResult epa(CorePair* pair, const Simplex& start, double tolerance);

@@ -7,11 +7,11 @@ namespace {
 
 // The best sub-simplex found so far.
 struct Nearest {
-  double squared = std::numeric_limits<double>::infinity();
-  Vec3 v = Vec3::Zero();
-  int size = 0;
-  int index[3] = {0, 0, 0};
-  double weight[3] = {0, 0, 0};
+  double squared;
+  int size = 0;  // 0: nothing nearer found
+  Vec3 v;
+  int index[3];
+  double weight[3];
 
   void offer(const Vec3& candidate, int n, const int* i, const double* l) {
     const double s = candidate.squaredNorm();
@@ -78,8 +78,9 @@ bool try_tetrahedron(const Vec3* w, Nearest* best) {
 
 }  // namespace
 
-bool nearest_to_origin(Simplex* s, Vec3* v) {
+Nearer move_to_nearest(Simplex* s, double bound, Vec3* v) {
   Nearest best;
+  best.squared = bound;
   const int one = 0;
   const double full = 1;
   switch (s->size) {
@@ -93,11 +94,9 @@ bool nearest_to_origin(Simplex* s, Vec3* v) {
       try_triangle(s->w, 0, 1, 2, &best);
       break;
     default:
-      if (try_tetrahedron(s->w, &best)) {
-        *v = Vec3::Zero();
-        return true;
-      }
+      if (try_tetrahedron(s->w, &best)) return Nearer::inside;
   }
+  if (best.size == 0) return Nearer::no_nearer;
   // Sub-simplices list their points in ascending order, so they can be moved down in place.
   for (int k = 0; k < best.size; ++k) {
     const int i = best.index[k];
@@ -108,7 +107,7 @@ bool nearest_to_origin(Simplex* s, Vec3* v) {
   }
   s->size = best.size;
   *v = best.v;
-  return false;
+  return Nearer::moved;
 }
 
 GjkResult gjk(CorePair* pair, const Vec3& guess, double cutoff, double tolerance) {
@@ -147,21 +146,19 @@ GjkResult gjk(CorePair* pair, const Vec3& guess, double cutoff, double tolerance
     bool repeated = false;
     for (int k = 0; k < s.size; ++k) repeated |= (s.w[k] - w).squaredNorm() <= same * same;
     if (repeated) break;
-    const Simplex before = s;
     s.w[s.size] = w;
     s.a[s.size] = a;
     s.b[s.size] = b;
     ++s.size;
-    Vec3 moved;
-    if (nearest_to_origin(&s, &moved)) {
+    const Nearer nearer = move_to_nearest(&s, vv, &v);
+    if (nearer == Nearer::inside) {
       result.status = GjkResult::Status::overlapping;
       return result;
     }
-    if (!(moved.squaredNorm() < vv)) {  // no progress beyond rounding
-      s = before;
+    if (nearer == Nearer::no_nearer) {  // rounding allows no more
+      --s.size;
       break;
     }
-    v = moved;
     vv = v.squaredNorm();
   }
 

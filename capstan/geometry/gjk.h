@@ -33,8 +33,10 @@ struct GjkResult {
 // rounding.
 GjkResult gjk(CorePair* pair, const Vec3& guess, double cutoff, double tolerance);
 
-// Moves v = sum weight w to the point of the simplex nearest the origin and drops the points not needed.
-// Returns true when the simplex is a tetrahedron that holds the origin.
-bool nearest_to_origin(Simplex* simplex, Vec3* v);
+// The point v of the simplex nearest the origin, unless it is no nearer than sqrt(bound): then nothing
+// changes. Points not needed are dropped and the weights set. `inside` when the simplex is a tetrahedron that
+// holds the origin.
+enum class Nearer { moved, no_nearer, inside };
+Nearer move_to_nearest(Simplex* simplex, double bound, Vec3* v);
 
 }  // namespace capstan

@@ -116,12 +116,19 @@ bool touch_once(const Collider& A, const Collider& B, const Transform& X_AB) {
   return 1 - cosine * cosine > kMaxCrossingSine2;
 }
 
+// Boxes whose best axis crosses two edges, with no face near it and no edges nearly parallel (10 degrees).
+bool cross_edges(const Collider& A, const Collider& B, const Transform& X_AB, const Vec3& n) {
+  return A.type == ColliderType::box && B.type == ColliderType::box &&
+         n.cwiseAbs().maxCoeff() < kReferenceCosine && X_AB.R.cwiseAbs().maxCoeff() < 0.985 &&
+         (X_AB.R.transpose() * n).cwiseAbs().maxCoeff() < kReferenceCosine;
+}
+
 }  // namespace
 
 bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
                    const Witness& witness, bool trusted, double margin, Manifold* manifold) {
   const Vec3 n_W = X_WA.R * witness.n;
-  if (touch_once(A, B, X_AB)) {
+  if (touch_once(A, B, X_AB) || (trusted && cross_edges(A, B, X_AB, witness.n))) {
     ContactPoint& c = manifold->points[0];
     manifold->size = 1;
     c.p_A = X_WA * witness.a;
