@@ -5,6 +5,9 @@
 //   sizes    extents from 1 cm to 2 m, log-uniform by volume: a few large ones over many small ones
 //   jumps    every box is placed anew at random at each step: no coherence to use
 //   rest     nothing moves
+//
+// and beside it, for the pile, the plain alternative: sort along x and sweep, anew at each step.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -61,13 +64,35 @@ Scene make_scene(const std::string& kind, int n, std::mt19937& random) {
   return scene;
 }
 
+size_t sweep_along_x(const std::vector<Aabb>& boxes, std::vector<int>& order,
+                     std::vector<ColliderPair>& pairs) {
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return boxes[a].lower.x() < boxes[b].lower.x(); });
+  pairs.clear();
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Aabb& a = boxes[order[i]];
+    for (size_t j = i + 1; j < order.size() && boxes[order[j]].lower.x() <= a.upper.x(); ++j) {
+      if (overlaps(a, boxes[order[j]]))
+        pairs.push_back({std::min(order[i], order[j]), std::max(order[i], order[j])});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const ColliderPair& p, const ColliderPair& q) {
+    return p.a < q.a || (p.a == q.a && p.b < q.b);
+  });
+  return pairs.size();
+}
+
 double milliseconds_per_update(const std::string& kind, int n, size_t& pairs, size_t& candidates,
                                double& escapes) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> unit(0, 1);
   Scene scene = make_scene(kind, n, random);
+  const bool sweep = kind == "sweep";
+  std::vector<int> order;
+  std::vector<ColliderPair> swept;
+  for (int i = 0; i < n; ++i) order.push_back(i);
   BroadPhase broad_phase(scene.colliders);
-  const int warm_up = 20, steps = n >= 100000 ? 40 : 100;
+  const int warm_up = sweep ? 1 : 20, steps = sweep ? 4 : n >= 100000 ? 40 : 200;
   double seconds = 0;
   for (int step = 0; step < warm_up + steps; ++step) {
     for (size_t i = 0; i < scene.velocity.size(); ++i) {
@@ -84,7 +109,7 @@ double milliseconds_per_update(const std::string& kind, int n, size_t& pairs, si
     }
     const long before = broad_phase.statistics().escapes;
     const double start = cpu_seconds();
-    pairs = broad_phase.update(scene.boxes).size();
+    pairs = sweep ? sweep_along_x(scene.boxes, order, swept) : broad_phase.update(scene.boxes).size();
     const double end = cpu_seconds();
     candidates = broad_phase.statistics().candidates;
     if (step >= warm_up) {
@@ -101,7 +126,7 @@ double milliseconds_per_update(const std::string& kind, int n, size_t& pairs, si
 int main() {
   std::printf("%-8s %9s %10s %10s %12s %12s %10s %8s\n", "scene", "boxes", "pairs", "candidates",
               "escape rate", "ms/update", "ns/box", "growth");
-  for (const char* kind : {"pile", "floor", "sizes", "jumps", "rest"}) {
+  for (const char* kind : {"pile", "floor", "sizes", "jumps", "rest", "sweep"}) {
     double previous = 0;
     for (int n : {1000, 10000, 100000}) {
       size_t pairs = 0, candidates = 0;

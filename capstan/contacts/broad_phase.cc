@@ -20,6 +20,7 @@ constexpr double kUpdatesAhead = 6, kMostAhead = 2;
 // The tree is built anew when this share of its leaves has moved since.
 constexpr double kEscapesPerBuild = 0.4;
 
+constexpr int kLeafSize = 4;
 constexpr int kDigitBits = 11, kMortonBits = 17, kClassBits = 4;
 constexpr int kKeyBits = 3 * kMortonBits + kClassBits;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -65,6 +66,10 @@ template <class FatBox>
 bool overlaps(const FatBox& a, const FatBox& b) {
   return (a.lower[0] <= b.upper[0]) & (b.lower[0] <= a.upper[0]) & (a.lower[1] <= b.upper[1]) &
          (b.lower[1] <= a.upper[1]) & (a.lower[2] <= b.upper[2]) & (b.lower[2] <= a.upper[2]);
+}
+
+bool is_proper(const Aabb& box) {
+  return box.lower[0] <= box.upper[0] && box.lower[1] <= box.upper[1] && box.lower[2] <= box.upper[2];
 }
 
 template <class FatBox>
@@ -130,7 +135,8 @@ BroadPhase::BroadPhase(std::vector<BroadPhaseCollider> colliders,
   fat_.resize(n);
   centre_.resize(n);
   made_.resize(n);
-  node_of_.resize(n);
+  entry_of_.resize(n);
+  entries_.reserve(n);
   escaped_.resize(n);
   escapees_.reserve(n);
   keys_.reserve(n);
@@ -161,8 +167,15 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
     throw InputError({}, fmt::format("the broad phase has {} colliders but got {} boxes", n, boxes.size()),
                      "give one box for each collider");
   }
+
+  // A coordinate that is not a number fails every comparison, so it shows among those that left their fat
+  // box; nothing is changed before all of them have been looked at.
+  escapees_.clear();
   for (int i = 0; i < n; ++i) {
-    // NaN - NaN and NaN + anything are NaN; infinities of both signs are checked by comparison.
+    const Aabb& box = boxes[i];
+    if (kind_[i] != Kind::bounded || !contains(fat_[i], box) || !is_proper(box)) escapees_.push_back(i);
+  }
+  for (int i : escapees_) {
     if (boxes[i].lower.hasNaN() || boxes[i].upper.hasNaN()) {
       throw InputError(
           {}, fmt::format("the box of collider {} (body {}) has a coordinate that is not a number", i,
@@ -171,25 +184,21 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
   }
 
   ++statistics_.updates;
-  escapees_.clear();
   bool members_changed = false;
-  for (int i = 0; i < n; ++i) {
+  size_t kept = 0;
+  for (int i : escapees_) {
     const Aabb& box = boxes[i];
-    if (kind_[i] == Kind::bounded && contains(fat_[i], box) &&
-        (box.lower.array() <= box.upper.array()).all()) {
-      continue;
-    }
     // Beyond 1e30 m single precision has no room for a finite fat box.
-    const bool empty = (box.lower.array() > box.upper.array()).any();
     const bool bounded = box.lower.minCoeff() > -1e30 && box.upper.maxCoeff() < 1e30;
-    const Kind kind = empty ? Kind::empty : bounded ? Kind::bounded : Kind::unbounded;
+    const Kind kind = !is_proper(box) ? Kind::empty : bounded ? Kind::bounded : Kind::unbounded;
     if (kind == kind_[i] && kind != Kind::bounded) continue;
     members_changed |= kind != kind_[i];
     make_fat(i, kind, box);
     kind_[i] = kind;
     escaped_[i] = 1;
-    escapees_.push_back(i);
+    escapees_[kept++] = i;
   }
+  escapees_.resize(kept);
 
   if (!escapees_.empty()) {
     statistics_.escapes += static_cast<long>(escapees_.size());
@@ -254,9 +263,9 @@ void BroadPhase::make_fat(int i, Kind kind, const Aabb& box) {
 
 void BroadPhase::move_leaf(int i) {
   if (kind_[i] != Kind::bounded) return;
-  int node = node_of_[i];
-  nodes_[node].box = fat_[i];
-  for (node = parent_[node]; node >= 0 && !contains(nodes_[node].box, fat_[i]); node = parent_[node]) {
+  Entry& entry = entries_[entry_of_[i]];
+  entry.box = fat_[i];
+  for (int node = entry.node; node >= 0 && !contains(nodes_[node].box, fat_[i]); node = parent_[node]) {
     grow(nodes_[node].box, fat_[i]);
   }
 }
@@ -270,6 +279,7 @@ void BroadPhase::build() {
   }
   nodes_.clear();
   parent_.clear();
+  entries_.clear();
   if (keys_.empty()) return;
   make_keys(0, static_cast<int>(keys_.size()));
   radix_sort(keys_, keys_scratch_, kKeyBits, [](const Key& k) { return k.key; });
@@ -316,14 +326,20 @@ void BroadPhase::make_keys(int first, int last) {
 }
 
 int BroadPhase::build_range(int first, int last, int parent) {
-  const int node = static_cast<int>(nodes_.size());
-  nodes_.push_back({fat_[keys_[first].collider], node + 1, keys_[first].collider});
+  const int node = static_cast<int>(nodes_.size()), count = last - first;
+  nodes_.push_back({fat_[keys_[first].collider], node + 1, -1});
   parent_.push_back(parent);
-  if (last - first == 1) {
-    node_of_[keys_[first].collider] = node;
+  if (count <= kLeafSize) {
+    nodes_[node].leaf = 8 * first + count;
+    for (int k = first; k < last; ++k) {
+      const int i = keys_[k].collider;
+      entry_of_[i] = static_cast<int>(entries_.size());
+      entries_.push_back({fat_[i], i, node});
+      grow(nodes_[node].box, fat_[i]);
+    }
     return node;
   }
-  if (keys_[first].key == keys_[last - 1].key && last - first > 4) {
+  if (keys_[first].key == keys_[last - 1].key) {
     // One cell holds many: something far away stretched the grid. Lay a finer one over these.
     make_keys(first, last);
     std::sort(keys_.begin() + first, keys_.begin() + last, [](const Key& a, const Key& b) {
@@ -341,7 +357,6 @@ int BroadPhase::build_range(int first, int last, int parent) {
   nodes_[node].box = nodes_[left].box;
   grow(nodes_[node].box, nodes_[right].box);
   nodes_[node].skip = static_cast<int>(nodes_.size());
-  nodes_[node].leaf = -1;
   return node;
 }
 
@@ -368,7 +383,12 @@ void BroadPhase::search(int i) {
       node = nd.skip;
       continue;
     }
-    if (nd.leaf >= 0) offer(i, nd.leaf);
+    if (nd.leaf >= 0) {
+      const Entry* entry = entries_.data() + nd.leaf / 8;
+      for (int k = nd.leaf % 8; k > 0; --k, ++entry) {
+        if (overlaps(entry->box, box)) offer(i, entry->collider);
+      }
+    }
     ++node;
   }
   for (int j : unbounded_) offer(i, j);

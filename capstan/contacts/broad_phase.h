@@ -69,7 +69,12 @@ class BroadPhase {
   struct Node {
     FatBox box;
     int skip;
-    int leaf;  // collider, or -1
+    int leaf;  // entries [leaf / 8, leaf / 8 + leaf % 8), or -1
+  };
+  struct Entry {
+    FatBox box;
+    int collider;
+    int node;  // the leaf it is in
   };
   struct Key {
     std::uint64_t key;
@@ -99,7 +104,9 @@ class BroadPhase {
   std::vector<unsigned char> escaped_;
   std::vector<int> escapees_, unbounded_;
   std::vector<Node> nodes_;
-  std::vector<int> parent_, node_of_;
+  std::vector<int> parent_;     // of each node
+  std::vector<Entry> entries_;  // in the order of the tree
+  std::vector<int> entry_of_;   // by collider
   std::vector<Key> keys_, keys_scratch_;
   std::vector<std::uint64_t> candidates_, found_, scratch_;  // pair keys
   std::vector<ColliderPair> pairs_;

@@ -53,6 +53,7 @@ int choose_spread(ContactPoint* p, int n, double same) {
     const Vec3 r = flat(i, origin);
     double most = -1;
     for (int k = 0; k < count; ++k) {
+      if ((r - corner[k]).squaredNorm() <= same2) return -1.0;
       const Vec3 e = corner[(k + 1) % count] - corner[k];
       const double d = normal.dot(cross(r - corner[k], e)) / std::max(e.norm(), same);
       if (d > most) most = d, *side = k;

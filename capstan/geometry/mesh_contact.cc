@@ -258,6 +258,7 @@ void Pair::deferred_triangle(int t, std::size_t first, std::size_t last) {
   const Vec3 n_side = n_f.dot(centre - T.vertex[0]) < 0 ? Vec3(-n_f) : n_f;
   const double by_face = separation(T, n_side), slack = 1e-7 * C.bounding_radius;
   for (std::size_t i = first; i < last; ++i) {
+    if ((*contacts)[i].distance > 0) continue;
     const Vec3 n = -(X_WM.R.transpose() * (*contacts)[i].normal);
     if (separation(T, n) > by_face + slack) return;
   }
