@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "capstan/step/step.h"
 
@@ -55,6 +56,13 @@ struct InfoOptions {
 };
 int info(const InfoOptions& options);
 
+struct ContactsOptions {
+  std::string scene, keyframe;
+  std::vector<double> ray;  // origin and direction; empty: list the contacts
+  bool json = false;
+};
+int contacts(const ContactsOptions& options);
+
 struct ListOptions {
   bool paths = false;
 };
@@ -65,8 +73,7 @@ struct DemoOptions {
 };
 int demo(const DemoOptions& options);
 
-// --- Shared by the subcommands
-// ------------------------------------------------------------------------------
+// --- Shared by the subcommands ---
 
 struct LoadedScene {
   std::string path;

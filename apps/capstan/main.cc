@@ -28,6 +28,7 @@ struct AllOptions {
   RunOptions run;
   CheckOptions check;
   InfoOptions info;
+  ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
 };
@@ -65,6 +66,15 @@ void add_others(CLI::App& app, AllOptions& o) {
   info->add_option("scene", o.info.scene, kScene)->required();
   info->add_flag("--json", o.info.json, "As JSON");
 
+  CLI::App* contacts = app.add_subcommand("contacts", "List what touches in a scene at its start");
+  contacts->add_option("scene", o.contacts.scene, kScene)->required();
+  contacts->add_option("--keyframe", o.contacts.keyframe, "At this keyframe of the scene instead");
+  contacts
+      ->add_option("--ray", o.contacts.ray,
+                   "Tell what a ray hits instead: its origin and direction, six numbers")
+      ->expected(6);
+  contacts->add_flag("--json", o.contacts.json, "As JSON");
+
   CLI::App* list = app.add_subcommand("list", "List the scenes that ship with capstan");
   list->add_flag("--paths", o.list.paths, "Their files instead of what they show");
 
@@ -89,6 +99,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "run") return run(options.run);
   if (command == "check") return check(options.check);
   if (command == "info") return info(options.info);
+  if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
   return demo(options.demo);
 }

@@ -20,8 +20,8 @@
 
 namespace capstan {
 
-// Appends contacts with the surface of `mesh` within the margin, reduced to at most eight, mostly four, for each patch of
-// like normals. A of the results is the grid.
+// Appends contacts with the surface of `mesh` within the margin, reduced to at most eight, mostly four, for
+// each patch of like normals. A of the results is the grid.
 void collide_sdf_mesh(const SdfGrid& grid, const Transform& X_WA, const MeshBvh& mesh, const Transform& X_WB,
                       double margin, std::vector<ContactPoint>* contacts);
 

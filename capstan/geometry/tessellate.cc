@@ -109,6 +109,7 @@ struct Tessellator {
   Facets operator()(const HalfSpace&) const { return {}; }
   Facets operator()(const ConvexMesh& m) const { return triangles(*m.mesh); }
   Facets operator()(const SurfaceMesh& m) const { return triangles(*m.mesh); }
+  Facets operator()(const SignedDistanceMesh& m) const { return triangles(*m.mesh); }
   Facets operator()(const HeightField& h) const {
     Facets facets;
     for (int r = 0; r < h.rows; ++r) {

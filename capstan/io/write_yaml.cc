@@ -147,6 +147,11 @@ struct ShapeKeys {
   void operator()(const HalfSpace&) {}
   void operator()(const ConvexMesh& m) { map.text("file", file(m.mesh.get())); }
   void operator()(const SurfaceMesh& m) { map.text("file", file(m.mesh.get())).add("kind", "surface"); }
+  void operator()(const SignedDistanceMesh& m) {
+    map.text("file", file(m.mesh.get()))
+        .add("kind", "signed_distance")
+        .add("resolution", number(m.resolution));
+  }
   void operator()(const HeightField& field) {
     map.add("size", numbers(Vec2(2 * field.half_size))).add("base", number(field.base));
     std::string rows;
@@ -165,6 +170,7 @@ struct ShapeKeys {
 const TriangleMesh* mesh_of(const Shape& shape) {
   if (const auto* convex = std::get_if<ConvexMesh>(&shape)) return convex->mesh.get();
   if (const auto* surface = std::get_if<SurfaceMesh>(&shape)) return surface->mesh.get();
+  if (const auto* grid = std::get_if<SignedDistanceMesh>(&shape)) return grid->mesh.get();
   return nullptr;
 }
 

@@ -1,6 +1,8 @@
 // Poses, materials, shapes and sites of YAML scenes.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <filesystem>
 #include <numbers>
@@ -254,7 +256,9 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
     }
   }
   int kind = 0;
-  fields->choice("kind", {"convex", "surface"}, &kind);
+  fields->choice("kind", {"convex", "surface", "signed_distance"}, &kind);
+  double resolution = SignedDistanceMesh{}.resolution;
+  if (kind == 2) fields->number("resolution", &resolution, kPositive);
   if (!ok) return false;
   const std::string path = reader->beside(file);
   const auto key = std::make_tuple(path, scale.x(), scale.y(), scale.z());
@@ -267,8 +271,10 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
   if (!found->second) return false;  // told when it was read
   if (kind == 0) {
     *shape = ConvexMesh{found->second};
-  } else {
+  } else if (kind == 1) {
     *shape = SurfaceMesh{found->second};
+  } else {
+    *shape = SignedDistanceMesh{found->second, static_cast<int>(std::clamp(resolution, 4.0, 512.0))};
   }
   return true;
 }

@@ -46,17 +46,20 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot) 
 }
 
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x) {
+  solve_in_place(pattern, factored, x, 0, pattern.size());
+}
+
+void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
-  const int n = pattern.size();
-  for (int k = n - 1; k >= 0; --k) {  // L^T
+  for (int k = end - 1; k >= begin; --k) {  // L^T
     const double* row = factored + start[k];
     const int* column = columns + start[k];
     const int last = start[k + 1] - start[k] - 1;
     const double xk = x[k];
     for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * xk;
   }
-  for (int k = 0; k < n; ++k) {  // D, L
+  for (int k = begin; k < end; ++k) {  // D, L
     const double* row = factored + start[k];
     const int* column = columns + start[k];
     const int last = start[k + 1] - start[k] - 1;

@@ -33,6 +33,8 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot =
 
 // x = H^-1 x with a factored H.
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x);
+// The same for the unknowns [begin, end) of whole trees only; x still begins with unknown 0.
+void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end);
 
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);

@@ -316,6 +316,17 @@ void ModelCompiler::compile_constraints() {
       entry.body_b = resolve(body_index, "body", c.body_b, c.where, "the second body of " + who);
       if (c.pose_a) entry.X_A = to_transform(*c.pose_a);
       if (c.pose_b) entry.X_B = to_transform(*c.pose_b);
+      if (entry.body_a >= 0 && entry.body_b >= 0 && (!c.pose_a || !c.pose_b)) {
+        const auto at_reference = [&](int body) {
+          Transform X;
+          for (int b = body; b > 0; b = model.bodies[b].parent) X = to_transform(sources[b]->pose) * X;
+          return X;
+        };
+        const Transform X_AB = inverse(at_reference(entry.body_a)) * at_reference(entry.body_b);
+        if (!entry.X_A && !entry.X_B) entry.X_B = Transform{};
+        if (!entry.X_A) entry.X_A = X_AB * *entry.X_B;
+        if (!entry.X_B) entry.X_B = inverse(X_AB) * *entry.X_A;
+      }
       if (entry.body_a >= 0 && entry.body_a == entry.body_b) {
         diagnostics.error(c.where, fmt::format("{} ties body '{}' to itself", who, c.body_a),
                           "name two bodies");

@@ -283,6 +283,7 @@ void ModelCompiler::add_stage(StageType type, const Joint& joint, const Vec3& ax
     dof.dry_friction = joint.dry_friction;
     dof.rotor_inertia = joint.rotor_inertia;
     dof.effort_limit = joint.effort_limit;
+    dof.reference = dof.q >= 0 ? reference : 0;
     model.dofs.push_back(dof);
   }
   model.num_positions += num_q;

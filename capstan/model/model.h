@@ -82,6 +82,7 @@ struct ModelDof {
   int q = -1;  // position index when q is a plain number (dq/dt = v), else -1
   double stiffness = 0, spring_reference = 0, damping = 0, dry_friction = 0, rotor_inertia = 0;
   double effort_limit = kInfinity;
+  double reference = 0;  // q at which the body has the pose of the scene; 0 where q < 0
 };
 
 // length = sum coefficient * q, rate = sum coefficient * v. On dofs of a ball joint the length is coefficient
@@ -116,7 +117,7 @@ struct ModelConstraint {
   ConstraintType type = ConstraintType::ball;
   std::string name;
   int body_a = 0, body_b = 0;
-  std::optional<Transform> X_A, X_B;  // in the body frames; an absent one is where the other is at the start
+  std::optional<Transform> X_A, X_B;  // in the body frames; both are set for ball, weld and distance
   int joint_a = -1, joint_b = -1;
   std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
   double distance = 0, stiffness = kInfinity, relaxation_time = -1;

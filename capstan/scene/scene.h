@@ -195,7 +195,7 @@ struct Constraint {
   std::string name;
   Source where;
   std::string body_a, body_b = kWorld;
-  std::optional<Pose> pose_a, pose_b;  // in the body frames; an absent one is where the other is at the start
+  std::optional<Pose> pose_a, pose_b;  // in the body frames; an absent one is where the other is with all joints at their reference
   std::string joint_a, joint_b;        // coupler: 1-dof joints
   std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
   double distance = 0;           // [m]

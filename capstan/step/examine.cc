@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "capstan/contacts/contacts.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {

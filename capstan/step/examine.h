@@ -26,12 +26,7 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
 // Empty when a run is complete.
 std::string not_simulated(const Model& model);
 
-// Two shapes may collide: different links, not parent and child (unless asked for), bits, no exclude.
-bool may_collide(const Model& model, int shape_a, int shape_b);
-
-// Shapes that may collide and overlap for certain, with a lower bound of the depth. For now by spheres that
-// lie within the shapes, and exactly against half spaces: thin overlaps are not found. The collision engine
-// will take this over.
+// Shapes that may collide and overlap by more than 1 mm, each pair once with its largest depth.
 struct Overlap {
   int shape_a = 0, shape_b = 0;
   double depth = 0;  // [m]

@@ -1,0 +1,427 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "capstan/laws/contact_laws.h"
+#include "capstan/math/branch_matrix.h"
+#include "capstan/math/rotation.h"
+#include "capstan/problem/problem.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
+
+struct Assembler {
+  const Model& model;
+  const State& state;
+  const Motion& motion;
+  double dt;
+  AssemblyWorkspace& w;
+  Problem& problem;
+
+  int tree_of(int link) const { return model.links[link].tree; }
+
+  // Adds a zeroed Jacobian block for a tree to the group being built, or returns the one it has.
+  double* part_for(ConstraintGroup* group, int tree) {
+    for (int p = group->part_begin; p < group->part_end; ++p) {
+      if (problem.parts[p].tree == tree) return problem.jacobians.data() + problem.parts[p].jacobian;
+    }
+    const int at = static_cast<int>(problem.jacobians.size());
+    problem.jacobians.resize(at + group->num_rows * model.trees[tree].num_dofs(), 0.0);
+    std::fill(problem.jacobians.begin() + at, problem.jacobians.end(), 0.0);
+    problem.parts.push_back({tree, at});
+    group->part_end = static_cast<int>(problem.parts.size());
+    return problem.jacobians.data() + at;
+  }
+
+  // Adds sign * (motion of the link at p_W) to the rows of the group: 6 rows (angular, linear), or the linear 3.
+  void add_link(ConstraintGroup* group, int link, const Vec3& p_W, double sign) {
+    if (link == 0) return;
+    const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group->num_rows;
+    double* J = part_for(group, tree);
+    const Vec3 p = p_W - motion.placement.origin[tree];
+    for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
+      const Vec6& S = motion.placement.S[k];
+      const Vec3 linear = S.tail<3>() + cross(S.head<3>(), p);
+      double* column = J + rows * (k - base);
+      if (rows == 6) {
+        for (int i = 0; i < 3; ++i) column[i] += sign * S[i], column[3 + i] += sign * linear[i];
+      } else {
+        for (int i = 0; i < 3; ++i) column[i] += sign * linear[i];
+      }
+    }
+  }
+
+  ConstraintGroup begin_group(int num_rows) const {
+    ConstraintGroup group;
+    group.num_rows = num_rows;
+    group.part_begin = group.part_end = static_cast<int>(problem.parts.size());
+    group.law_begin = static_cast<int>(problem.laws.size());
+    return group;
+  }
+
+  // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
+  Mat6 calc_delassus(const ConstraintGroup& group) const {
+    Mat6 W = Mat6::Zero();
+    const int rows = group.num_rows;
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const GroupPart& part = problem.parts[p];
+      const Tree& tree = model.trees[part.tree];
+      const auto J = problem.jacobian(group, part);
+      for (int i = 0; i < rows; ++i) {
+        w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
+        solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin, tree.dof_end);
+        for (int j = 0; j <= i; ++j) W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
+      }
+    }
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < i; ++j) W(j, i) = W(i, j);
+    }
+    return W;
+  }
+
+  // U = J v of a group.
+  Vec6 calc_motion(const ConstraintGroup& group, const VecX& v) const {
+    Vec6 U = Vec6::Zero();
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const Tree& tree = model.trees[problem.parts[p].tree];
+      U.head(group.num_rows) += problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
+    }
+    return U;
+  }
+
+  // A law that drives phi to zero, near-rigid or with stiffness k, on a row with Delassus estimate W.
+  ScalarLaw make_law(double phi, double W, double stiffness, double relaxation_time) const {
+    const double beta = problem.options.constraint_beta;
+    const double near_rigid = beta * beta / kFourPiSquared * std::max(W, 1e-18);
+    ScalarLaw law;
+    // Near-rigid: critically damped at the period beta dt (sap.txt V-B).
+    double tau = relaxation_time < 0 ? beta / std::numbers::pi * dt : relaxation_time;
+    double R = std::isinf(stiffness) ? 0 : 1 / (dt * stiffness * (dt + tau));
+    if (R < near_rigid) {
+      R = near_rigid;
+      tau = beta / std::numbers::pi * dt;
+    }
+    law.R = R;
+    law.v_hat = -phi / (dt + tau);
+    return law;
+  }
+
+  void add_contacts(const Contacts& contacts) {
+    const ContactOptions& o = problem.options;
+    for (int g = 0; g < contacts.num_groups(); ++g) {
+      const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
+      // The lower link is "a" for the whole group; contacts listed the other way round get their sign turned.
+      const int link_a = std::min(contacts.link_a[begin], contacts.link_b[begin]);
+      const int link_b = std::max(contacts.link_a[begin], contacts.link_b[begin]);
+      const Vec3 origin = contacts.p_WC[begin];
+      ConstraintGroup group = begin_group(6);
+      group.contact_begin = begin;
+      group.contact_end = end;
+      add_link(&group, link_a, origin, -1);
+      add_link(&group, link_b, origin, 1);
+      const Mat6 W = calc_delassus(group);
+      const Vec6 U0 = calc_motion(group, state.v);
+      for (int i = begin; i < end; ++i) {
+        const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+        const Mat3 R = frame_from_z(contacts.normal[i]);
+        Mat36 X;
+        X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
+        X.rightCols<3>() = sign * R.transpose();
+        const Mat3 Wc = X * W * X.transpose();
+        const ContactMaterial& m = contacts.material[i];
+        ContactInput in;
+        in.distance = contacts.distance[i];
+        in.stiffness = m.stiffness;
+        in.dissipation = m.dissipation;
+        in.relaxation_time = m.relaxation_time;
+        in.friction = m.friction;
+        if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
+        in.stiction_tolerance = m.stiction_tolerance;
+        in.v0 = X * U0;
+        in.w_n = std::max(Wc(2, 2), 1e-18);
+        in.w_t = std::max((Wc(0, 0) + Wc(1, 1)) / 2, 1e-18);
+        in.dt = dt;
+        in.sigma = o.sigma;
+        in.beta = o.beta;
+        problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
+        problem.X.push_back(X);
+        problem.R_WC.push_back(R);
+      }
+      problem.groups.push_back(group);
+    }
+  }
+
+  // Friction along and across a direction that is fixed in a shape, in the contact frame.
+  void set_tensor(const Contacts& contacts, int i, const Mat3& R_WC, ContactInput* in) const {
+    const FrictionTensor& t = *contacts.material[i].tensor;
+    const ModelShape& shape = model.shapes[contacts.material[i].tensor_of_a ? contacts.shape_a[i] : contacts.shape_b[i]];
+    const Mat3 R_WS = shape.link == 0 ? shape.X_LS.R : Mat3(motion.placement.X_WL[shape.link].R * shape.X_LS.R);
+    Vec2 u = (R_WC.transpose() * (R_WS * t.direction)).head<2>();
+    if (!(u.norm() > 1e-9)) u = Vec2(1, 0);  // the direction is along the normal: any tangent will do
+    u.normalize();
+    const Vec2 n(-u.y(), u.x());
+    in->has_friction_tensor = true;
+    in->friction_tensor = t.along * u * u.transpose() + t.across * n * n.transpose();
+  }
+
+  double dof_delassus(int dof) const {
+    const Tree& tree = model.trees[model.links[model.dofs[dof].link].tree];
+    w.column.segment(tree.dof_begin, tree.num_dofs()).setZero();
+    w.column[dof] = 1;
+    solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin, tree.dof_end);
+    return w.column[dof];
+  }
+
+  // A limit is in the problem when this step could reach it.
+  bool may_reach(double phi, double speed) const { return phi < 4 * dt * std::max(speed, 1.0); }
+
+  void add_dof_laws() {
+    for (const ModelJoint& joint : model.joints) {
+      const int n = num_velocities(joint.type);
+      if (joint.type == JointType::ball) {
+        if (!joint.limits.empty()) add_ball_limit(joint);
+      } else {
+        for (int i = 0; i < static_cast<int>(joint.limits.size()); ++i) {
+          const int dof = joint.v + i;
+          const double q = state.q[model.dofs[dof].q];
+          const double speed = std::max(std::abs(state.v[dof]), std::abs(motion.v_star[dof]));
+          for (const double sign : {1.0, -1.0}) {
+            const double phi = sign > 0 ? q - joint.limits[i].lower : joint.limits[i].upper - q;
+            if (!may_reach(phi, speed)) continue;
+            ScalarLaw law = make_law(phi, dof_delassus(dof), kInfinity, -1);
+            law.lower = 0;
+            problem.dof_laws.push_back({dof, sign, law});
+          }
+        }
+      }
+      if (joint.dry_friction > 0) {
+        for (int k = joint.v; k < joint.v + n; ++k) {
+          ScalarLaw law;
+          law.R = problem.options.sigma * dof_delassus(k);
+          law.upper = dt * joint.dry_friction;
+          law.lower = -law.upper;
+          problem.dof_laws.push_back({k, 1, law});
+        }
+      }
+    }
+  }
+
+  // The turn of a ball joint stays below its limit: d|phi|/dt = (phi/|phi|) . w.
+  void add_ball_limit(const ModelJoint& joint) {
+    const Vec3 turn = quat_log(state.q.segment<4>(joint.q));
+    const double angle = turn.norm(), phi = joint.limits[0].upper - angle;
+    if (angle < 1e-9 || !may_reach(phi, state.v.segment<3>(joint.v).norm())) return;
+    ConstraintGroup group = begin_group(1);
+    const int tree = tree_of(model.dofs[joint.v].link);
+    double* J = part_for(&group, tree);
+    for (int i = 0; i < 3; ++i) J[joint.v + i - model.trees[tree].dof_begin] = -turn[i] / angle;
+    ScalarLaw law = make_law(phi, calc_delassus(group)(0, 0), kInfinity, -1);
+    law.lower = 0;
+    problem.laws.push_back(law);
+    problem.groups.push_back(group);
+  }
+
+  void add_terms(ConstraintGroup* group, const Transmission& transmission, double sign) {
+    for (const auto& term : transmission.terms) {
+      const int tree = tree_of(model.dofs[term.dof].link);
+      part_for(group, tree)[term.dof - model.trees[tree].dof_begin] += sign * term.coefficient;
+    }
+  }
+
+  void add_tendons() {
+    for (const ModelTendon& tendon : model.tendons) {
+      double length = 0, speed = 0;
+      for (const auto& term : tendon.transmission.terms) {
+        length += term.coefficient * state.q[model.dofs[term.dof].q];
+        speed += std::abs(term.coefficient) * std::max(std::abs(state.v[term.dof]), std::abs(motion.v_star[term.dof]));
+      }
+      if (tendon.limits) {
+        for (const double sign : {1.0, -1.0}) {
+          const double phi = sign > 0 ? length - tendon.limits->lower : tendon.limits->upper - length;
+          if (!may_reach(phi, speed)) continue;
+          ConstraintGroup group = begin_group(1);
+          add_terms(&group, tendon.transmission, sign);
+          ScalarLaw law = make_law(phi, calc_delassus(group)(0, 0), kInfinity, -1);
+          law.lower = 0;
+          problem.laws.push_back(law);
+          problem.groups.push_back(group);
+        }
+      }
+      if (tendon.dry_friction > 0) {
+        ConstraintGroup group = begin_group(1);
+        add_terms(&group, tendon.transmission, 1);
+        ScalarLaw law;
+        law.R = problem.options.sigma * calc_delassus(group)(0, 0);
+        law.upper = dt * tendon.dry_friction;
+        law.lower = -law.upper;
+        problem.laws.push_back(law);
+        problem.groups.push_back(group);
+      }
+    }
+  }
+
+  void add_coupler(const ModelConstraint& c, int id) {
+    const ModelJoint& a = model.joints[c.joint_a];
+    const auto relative = [&](const ModelJoint& j) { return state.q[j.q] - model.dofs[j.v].reference; };
+    double value = c.polynomial[0], slope = 0;
+    if (c.joint_b >= 0) {
+      const double x = relative(model.joints[c.joint_b]);
+      double power = 1;
+      for (int k = 1; k < 5; ++k) {
+        slope += k * c.polynomial[k] * power;
+        power *= x;
+        value += c.polynomial[k] * power;
+      }
+    }
+    ConstraintGroup group = begin_group(1);
+    group.constraint = id;
+    const int tree_a = tree_of(model.dofs[a.v].link);
+    part_for(&group, tree_a)[a.v - model.trees[tree_a].dof_begin] += 1;
+    if (c.joint_b >= 0) {
+      const ModelJoint& b = model.joints[c.joint_b];
+      const int tree_b = tree_of(model.dofs[b.v].link);
+      part_for(&group, tree_b)[b.v - model.trees[tree_b].dof_begin] -= slope;
+    }
+    problem.laws.push_back(make_law(relative(a) - value, calc_delassus(group)(0, 0), c.stiffness, c.relaxation_time));
+    problem.groups.push_back(group);
+  }
+
+  void add_tie(const ModelConstraint& c, int id) {
+    const Placement& placement = motion.placement;
+    const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
+    const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+    const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
+    if (link_a == link_b) return;  // welded together already
+    const Vec3 gap = X_WB.p - X_WA.p;
+    Vec6 phi = Vec6::Zero();
+    ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
+    group.constraint = id;
+    // Each point is taken where it is, so that the rows are the exact rate of the gap.
+    add_link(&group, link_a, X_WA.p, -1);
+    add_link(&group, link_b, X_WB.p, 1);
+    if (c.type == ConstraintType::weld) {
+      phi << quat_log(quat_from_matrix(X_WB.R * X_WA.R.transpose())), gap;
+    } else {
+      phi.head<3>() = gap;
+    }
+    if (c.type == ConstraintType::distance) {
+      const double length = gap.norm();
+      const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
+      // One row along the line: the three rows just made, projected.
+      ConstraintGroup row = begin_group(1);
+      row.constraint = id;
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        const GroupPart part = problem.parts[p];
+        double* J = part_for(&row, part.tree);
+        const int n = model.trees[part.tree].num_dofs();
+        for (int k = 0; k < n; ++k) {
+          const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
+          J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
+        }
+      }
+      problem.laws.push_back(make_law(length - c.distance, calc_delassus(row)(0, 0), c.stiffness, c.relaxation_time));
+      problem.groups.push_back(row);
+      return;
+    }
+    const Mat6 W = calc_delassus(group);
+    for (int i = 0; i < group.num_rows; ++i) {
+      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
+    }
+    problem.groups.push_back(group);
+  }
+
+  void find_islands() {
+    const int n = static_cast<int>(model.trees.size());
+    w.root.resize(n);
+    for (int t = 0; t < n; ++t) w.root[t] = t;
+    const auto find = [&](int t) {
+      while (w.root[t] != t) t = w.root[t] = w.root[w.root[t]];
+      return t;
+    };
+    const auto unite = [&](int a, int b) {
+      a = find(a), b = find(b);
+      w.root[std::max(a, b)] = std::min(a, b);
+    };
+    w.island_of_tree.assign(n, -1);
+    for (const ConstraintGroup& group : problem.groups) {
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        w.island_of_tree[problem.parts[p].tree] = 0;
+        unite(problem.parts[group.part_begin].tree, problem.parts[p].tree);
+      }
+    }
+    for (const DofLaw& law : problem.dof_laws) w.island_of_tree[tree_of(model.dofs[law.dof].link)] = 0;
+    // Number the islands by their lowest tree, then sort trees, groups and dof laws into them (stable).
+    int num_islands = 0;
+    for (int t = 0; t < n; ++t) {
+      if (w.island_of_tree[t] < 0) continue;
+      const int r = find(t);
+      w.island_of_tree[t] = r == t ? num_islands++ : w.island_of_tree[r];
+    }
+    problem.islands.assign(num_islands, {});
+    const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end, std::vector<int>* list) {
+      list->assign(count, 0);
+      for (int i = 0; i < count; ++i) {
+        if (const int island = island_of(i); island >= 0) ++(problem.islands[island].*end);
+      }
+      int start = 0;
+      for (Island& island : problem.islands) {
+        const int size = island.*end;
+        island.*begin = island.*end = start;
+        start += size;
+      }
+      for (int i = 0; i < count; ++i) {
+        if (const int island = island_of(i); island >= 0) (*list)[(problem.islands[island].*end)++] = i;
+      }
+    };
+    distribute(n, [&](int t) { return w.island_of_tree[t]; }, &Island::tree_begin, &Island::tree_end, &problem.island_trees);
+    distribute(
+        static_cast<int>(problem.groups.size()),
+        [&](int g) {
+          const ConstraintGroup& group = problem.groups[g];
+          return group.part_begin == group.part_end ? -1 : w.island_of_tree[problem.parts[group.part_begin].tree];
+        },
+        &Island::group_begin, &Island::group_end, &problem.island_groups);
+    distribute(
+        static_cast<int>(problem.dof_laws.size()),
+        [&](int i) { return w.island_of_tree[tree_of(model.dofs[problem.dof_laws[i].dof].link)]; }, &Island::dof_law_begin,
+        &Island::dof_law_end, &problem.island_dof_laws);
+  }
+};
+
+}  // namespace
+
+void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts, double dt,
+              const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem) {
+  problem->model = &model;
+  problem->motion = &motion;
+  problem->dt = dt;
+  problem->options = options;
+  problem->v0 = state.v;
+  problem->groups.clear();
+  problem->parts.clear();
+  problem->jacobians.clear();
+  problem->contacts.clear();
+  problem->X.clear();
+  problem->R_WC.clear();
+  problem->laws.clear();
+  problem->dof_laws.clear();
+  workspace->column.resize(model.num_velocities());
+  Assembler a{model, state, motion, dt, *workspace, *problem};
+  a.add_contacts(contacts);
+  a.add_dof_laws();
+  a.add_tendons();
+  for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
+    const ModelConstraint& c = model.constraints[i];
+    if (!c.active) continue;
+    if (c.type == ConstraintType::coupler) {
+      a.add_coupler(c, i);
+    } else {
+      a.add_tie(c, i);
+    }
+  }
+  a.find_islands();
+}
+
+}  // namespace capstan

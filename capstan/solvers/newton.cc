@@ -1,0 +1,425 @@
+#include "capstan/solvers/newton.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/laws/contact_laws.h"
+#include "capstan/math/block_cholesky.h"
+#include "capstan/math/branch_matrix.h"
+
+namespace capstan {
+namespace {
+
+struct IslandResult {
+  bool converged = false;
+  int iterations = 0, factorizations = 0, evaluations = 0;
+  double residual = 0;
+};
+
+}  // namespace
+
+// Solves one island at a time. Vectors are local: the dofs of the island's trees one after the other.
+struct NewtonWorkspace::Solver {
+  const Problem* problem = nullptr;
+  const Island* island = nullptr;
+  std::vector<int> local_tree;   // [trees of the model] position in the island
+  std::vector<int> start;        // [island trees + 1] first local dof
+  std::vector<MatX> A;           // [island trees] dense
+  VecX v, v_star, dv, gradient, momentum, impulse, scale, Adv, v_try;
+  std::vector<Vec6> U, dU;       // [island groups]
+  std::vector<Vec6> group_impulse;
+  std::vector<Mat6> group_hessian;
+  std::vector<Vec3> contact_v, contact_dv;  // [contacts of the island, in order of groups]
+  std::vector<double> dof_hessian;          // [island dof laws]
+  BlockPattern pattern;
+  std::vector<int> pair_of_parts;  // for each group, the pattern's pair of its parts (i, j), i > j, in order
+  BlockCholesky cholesky;
+
+  int num_trees() const { return island->tree_end - island->tree_begin; }
+  const ConstraintGroup& group(int g) const { return problem->groups[problem->island_groups[island->group_begin + g]]; }
+  int num_groups() const { return island->group_end - island->group_begin; }
+  int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
+  const DofLaw& dof_law(int i) const { return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]]; }
+  int local_dof(int dof) const {
+    const Model& model = *problem->model;
+    const int tree = model.links[model.dofs[dof].link].tree;
+    return start[local_tree[tree]] + dof - model.trees[tree].dof_begin;
+  }
+
+  void begin(const Problem& p, const Island& i);
+  IslandResult solve(const NewtonOptions& options);
+  double evaluate(const VecX& at, bool with_hessian);
+  void calc_gradient();
+  bool calc_direction();
+  double line_search(double slope, const NewtonOptions& options, int* evaluations);
+  LineDerivatives along(double alpha) const;
+  void calc_motion(const VecX& x, std::vector<Vec6>* motion) const;
+  void finish(NewtonWorkspace* workspace);
+};
+
+void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
+  problem = &p;
+  island = &i;
+  const Model& model = *p.model;
+  const int n = num_trees();
+  local_tree.resize(model.trees.size());
+  start.assign(1, 0);
+  if (static_cast<int>(A.size()) < n) A.resize(n);
+  pattern.sizes.resize(n);
+  pattern.pairs.clear();
+  for (int t = 0; t < n; ++t) {
+    const int tree_id = p.island_trees[i.tree_begin + t];
+    const Tree& tree = model.trees[tree_id];
+    local_tree[tree_id] = t;
+    start.push_back(start.back() + tree.num_dofs());
+    pattern.sizes[t] = tree.num_dofs();
+    A[t].resize(tree.num_dofs(), tree.num_dofs());
+    expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, A[t]);
+  }
+  const int dofs = start.back();
+  for (VecX* x : {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try}) x->resize(dofs);
+  for (int t = 0; t < n; ++t) {
+    const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
+    v_star.segment(start[t], tree.num_dofs()) = p.motion->v_star.segment(tree.dof_begin, tree.num_dofs());
+    v.segment(start[t], tree.num_dofs()) = p.v0.segment(tree.dof_begin, tree.num_dofs());
+    scale.segment(start[t], tree.num_dofs()) = A[t].diagonal().cwiseSqrt().cwiseInverse();
+  }
+  U.resize(num_groups());
+  dU.resize(num_groups());
+  group_impulse.resize(num_groups());
+  group_hessian.resize(num_groups());
+  dof_hessian.resize(num_dof_laws());
+  int contacts = 0;
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    contacts += c.contact_end - c.contact_begin;
+    for (int a = c.part_begin; a < c.part_end; ++a) {
+      for (int b = c.part_begin; b < a; ++b) {
+        pattern.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
+      }
+    }
+  }
+  contact_v.resize(contacts);
+  contact_dv.resize(contacts);
+  cholesky.analyze(pattern);
+}
+
+void NewtonWorkspace::Solver::calc_motion(const VecX& x, std::vector<Vec6>* motion) const {
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    Vec6 u = Vec6::Zero();
+    for (int p = c.part_begin; p < c.part_end; ++p) {
+      const GroupPart& part = problem->parts[p];
+      const auto J = problem->jacobian(c, part);
+      const int t = local_tree[part.tree];
+      if (J.rows() == 6) {
+        for (int k = 0; k < J.cols(); ++k) u += x[start[t] + k] * J.col(k).head<6>();
+      } else {
+        for (int k = 0; k < J.cols(); ++k) u.head(J.rows()) += x[start[t] + k] * J.col(k);
+      }
+    }
+    (*motion)[g] = u;
+  }
+}
+
+// Cost at `at`; leaves the impulses (and Hessians) of groups and dof laws, and contact velocities.
+double NewtonWorkspace::Solver::evaluate(const VecX& at, bool with_hessian) {
+  calc_motion(at, &U);
+  double cost = 0;
+  for (int t = 0; t < num_trees(); ++t) {
+    const int n = start[t + 1] - start[t];
+    const auto d = at.segment(start[t], n) - v_star.segment(start[t], n);
+    momentum.segment(start[t], n).noalias() = A[t] * d;
+    cost += 0.5 * momentum.segment(start[t], n).dot(d);
+  }
+  const ContactOptions& o = problem->options;
+  with_law(o.law, o.normal_law, [&](auto law) {
+    using Law = decltype(law);
+    int at_contact = 0;
+    for (int g = 0; g < num_groups(); ++g) {
+      const ConstraintGroup& c = group(g);
+      Vec6 f = Vec6::Zero();
+      Mat6 H = Mat6::Zero();
+      for (int i = c.contact_begin; i < c.contact_end; ++i) {
+        const Mat36& X = problem->X[i];
+        const Vec3 vc = X * U[g];
+        contact_v[at_contact++] = vc;
+        double l;
+        Vec3 gamma;
+        Mat3 G;
+        Law::evaluate(problem->contacts[i], vc, &l, &gamma, with_hessian ? &G : nullptr);
+        cost += l;
+        f.noalias() += X.transpose() * gamma;
+        if (with_hessian) {
+          const Mat36 GX = G * X;
+          H.noalias() += X.transpose() * GX;
+        }
+      }
+      if (c.contact_begin == c.contact_end) {
+        for (int r = 0; r < c.num_rows; ++r) {
+          double l, h;
+          f[r] = capstan::evaluate(problem->laws[c.law_begin + r], U[g][r], &l, &h);
+          cost += l;
+          H(r, r) = h;
+        }
+      }
+      group_impulse[g] = f;
+      if (with_hessian) group_hessian[g] = H;
+    }
+  });
+  impulse.setZero();
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    for (int p = c.part_begin; p < c.part_end; ++p) {
+      const auto J = problem->jacobian(c, problem->parts[p]);
+      const int at_dof = start[local_tree[problem->parts[p].tree]];
+      for (int k = 0; k < J.cols(); ++k) impulse[at_dof + k] += J.col(k).dot(group_impulse[g].head(J.rows()));
+    }
+  }
+  for (int i = 0; i < num_dof_laws(); ++i) {
+    const DofLaw& law = dof_law(i);
+    const int k = local_dof(law.dof);
+    double l;
+    impulse[k] += law.sign * capstan::evaluate(law.law, law.sign * at[k], &l, &dof_hessian[i]);
+    cost += l;
+  }
+  return cost;
+}
+
+bool NewtonWorkspace::Solver::calc_direction() {
+  BlockMatrix& H = cholesky.matrix;
+  H.set_zero();
+  for (int t = 0; t < num_trees(); ++t) {
+    Eigen::Map<MatX>(H.block(t, t), A[t].rows(), A[t].cols()) = A[t];
+  }
+  int pair = 0;
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    const int rows = c.num_rows;
+    for (int a = c.part_begin; a < c.part_end; ++a) {
+      const auto Ja = problem->jacobian(c, problem->parts[a]);
+      const int ta = local_tree[problem->parts[a].tree];
+      // Rows of the block: G J_a, column by column, against every part up to and including this one.
+      for (int k = 0; k < Ja.cols(); ++k) {
+        Vec6 GJ = Vec6::Zero();
+        if (rows == 6) {
+          GJ.noalias() = group_hessian[g] * Ja.col(k).head<6>();
+        } else {
+          GJ.head(rows).noalias() = group_hessian[g].topLeftCorner(rows, rows) * Ja.col(k);
+        }
+        double* diagonal = H.block(ta, ta);
+        const int n = static_cast<int>(Ja.cols());
+        for (int i = k; i < n; ++i) diagonal[i + n * k] += Ja.col(i).dot(GJ.head(rows));
+        int at = pair;
+        for (int b = c.part_begin; b < a; ++b, ++at) {
+          const auto Jb = problem->jacobian(c, problem->parts[b]);
+          const int tb = local_tree[problem->parts[b].tree];
+          double* block = H.pair_block(at);
+          if (ta > tb) {
+            for (int j = 0; j < Jb.cols(); ++j) block[k + n * j] += Jb.col(j).dot(GJ.head(rows));
+          } else {
+            const int nb = static_cast<int>(Jb.cols());
+            for (int j = 0; j < nb; ++j) block[j + nb * k] += Jb.col(j).dot(GJ.head(rows));
+          }
+        }
+      }
+      pair += a - c.part_begin;
+    }
+  }
+  for (int i = 0; i < num_dof_laws(); ++i) {
+    const Model& model = *problem->model;
+    const int dof = dof_law(i).dof, tree = model.links[model.dofs[dof].link].tree, t = local_tree[tree];
+    const int k = dof - model.trees[tree].dof_begin;
+    H.block(t, t)[k + k * model.trees[tree].num_dofs()] += dof_hessian[i];
+  }
+  if (!cholesky.factor()) return false;
+  dv = -gradient;
+  cholesky.solve_in_place(dv.data(), 1, dv.size());
+  return true;
+}
+
+// First and second derivative of the cost at v + alpha dv, up to a constant of the quadratic part that `along` adds.
+LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
+  LineDerivatives d;
+  const ContactOptions& o = problem->options;
+  with_law(o.law, o.normal_law, [&](auto law) {
+    using Law = decltype(law);
+    int at = 0;
+    for (int g = 0; g < num_groups(); ++g) {
+      const ConstraintGroup& c = group(g);
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+        double first, second;
+        Law::evaluate_along(problem->contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at], &first, &second);
+        d.first += first;
+        d.second += second;
+      }
+      if (c.contact_begin == c.contact_end) {
+        for (int r = 0; r < c.num_rows; ++r) {
+          double l, h;
+          const double gamma = capstan::evaluate(problem->laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
+          d.first -= gamma * dU[g][r];
+          d.second += h * dU[g][r] * dU[g][r];
+        }
+      }
+    }
+  });
+  for (int i = 0; i < num_dof_laws(); ++i) {
+    const DofLaw& law = dof_law(i);
+    const int k = local_dof(law.dof);
+    const double dx = law.sign * dv[k];
+    double l, h;
+    const double gamma = capstan::evaluate(law.law, law.sign * v[k] + alpha * dx, &l, &h);
+    d.first -= gamma * dx;
+    d.second += h * dx * dx;
+  }
+  return d;
+}
+
+// The root of the derivative along dv (slope: its value at 0, negative).
+double NewtonWorkspace::Solver::line_search(double slope, const NewtonOptions& options, int* evaluations) {
+  calc_motion(dv, &dU);
+  int at = 0;
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    for (int i = c.contact_begin; i < c.contact_end; ++i) contact_dv[at++] = problem->X[i] * dU[g];
+  }
+  double first0 = 0, second0 = 0;  // of the quadratic part: dv.A (v - v*), dv.A dv
+  for (int t = 0; t < num_trees(); ++t) {
+    const int n = start[t + 1] - start[t];
+    Adv.segment(start[t], n).noalias() = A[t] * dv.segment(start[t], n);
+  }
+  first0 = dv.dot(momentum);
+  second0 = dv.dot(Adv);
+  const auto derivative = [&](double alpha) {
+    ++*evaluations;
+    const LineDerivatives d = along(alpha);
+    return LineDerivatives{first0 + alpha * second0 + d.first, second0 + d.second};
+  };
+  // Most steps: the full Newton step is within round-off of the minimum, or good enough.
+  double low = 0, high = 1;
+  LineDerivatives at_high = derivative(high);
+  const double enough = 1e-12 * std::abs(slope);
+  if (std::abs(at_high.first) <= enough) return high;
+  while (at_high.first < 0 && high < 1e3) {
+    low = high;
+    high *= 2;
+    at_high = derivative(high);
+  }
+  if (at_high.first <= 0) return high;
+  double alpha = low == 0 ? 1 : low, last_width = high - low;
+  LineDerivatives d = low == 0 ? at_high : derivative(alpha);
+  for (int i = 0; i < 100; ++i) {
+    if (d.first > 0) high = alpha;
+    if (d.first < 0) low = alpha;
+    double next = alpha - d.first / d.second;
+    const bool newton = next > low && next < high && std::abs(next - alpha) < 0.5 * last_width;
+    if (!newton) next = 0.5 * (low + high);
+    last_width = std::abs(next - alpha);
+    if (next == alpha || high - low < 1e-15 * high) break;
+    alpha = next;
+    d = derivative(alpha);
+    if (std::abs(d.first) <= enough) break;
+  }
+  (void)options;
+  return alpha;
+}
+
+IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
+  IslandResult result;
+  // The better of v0 and v*.
+  const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
+  if (cost_free < cost_v0) v = v_star;
+  double cost = evaluate(v, true);
+  bool stalled = false;
+  for (;;) {
+    gradient = momentum - impulse;
+    double p = 0, j = 0, r = 0;
+    for (int t = 0; t < num_trees(); ++t) {
+      const int n = start[t + 1] - start[t];
+      Adv.segment(start[t], n).noalias() = A[t] * v.segment(start[t], n);
+    }
+    for (int k = 0; k < v.size(); ++k) {
+      const double d = scale[k];
+      p += d * d * Adv[k] * Adv[k];
+      j += d * d * impulse[k] * impulse[k];
+      r += d * d * gradient[k] * gradient[k];
+    }
+    const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
+    result.residual = size > 0 ? norm / size : 0;
+    if (norm <= options.absolute_tolerance + options.relative_tolerance * size) {
+      result.converged = true;
+      break;
+    }
+    if (result.iterations >= options.max_iterations || stalled || !std::isfinite(norm)) break;
+    ++result.iterations;
+    ++result.factorizations;
+    if (!calc_direction()) break;
+    const double slope = dv.dot(gradient);
+    if (!(slope < 0)) break;
+    const double alpha = line_search(slope, options, &result.evaluations);
+    v_try = v + alpha * dv;
+    const double next = evaluate(v_try, true);
+    stalled = !(next < cost) && !(std::abs(next - cost) <= 1e-12 * std::abs(cost));
+    v = v_try;
+    cost = next;
+  }
+  return result;
+}
+
+void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
+  const Model& model = *problem->model;
+  for (int t = 0; t < num_trees(); ++t) {
+    const Tree& tree = model.trees[problem->island_trees[island->tree_begin + t]];
+    workspace->v.segment(tree.dof_begin, tree.num_dofs()) = v.segment(start[t], tree.num_dofs());
+  }
+  const ContactOptions& o = problem->options;
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    for (int i = c.contact_begin; i < c.contact_end; ++i) {
+      capstan::evaluate(o.law, o.normal_law, problem->contacts[i], problem->X[i] * U[g], nullptr, &workspace->impulse[i],
+                        nullptr);
+    }
+    if (c.contact_begin == c.contact_end) {
+      for (int r = 0; r < c.num_rows; ++r) workspace->law_impulse[c.law_begin + r] = group_impulse[g][r];
+    }
+  }
+  for (int i = 0; i < num_dof_laws(); ++i) {
+    const int id = problem->island_dof_laws[island->dof_law_begin + i];
+    const DofLaw& law = problem->dof_laws[id];
+    workspace->dof_impulse[id] = scalar_impulse(law.law, law.sign * v[local_dof(law.dof)]);
+  }
+}
+
+NewtonWorkspace make_newton_workspace(const Model& model) {
+  NewtonWorkspace w;
+  w.v = VecX::Zero(model.num_velocities());
+  w.solvers.push_back(std::make_shared<NewtonWorkspace::Solver>());
+  return w;
+}
+
+SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, NewtonWorkspace* workspace) {
+  SolverReport report;
+  workspace->v = problem.motion->v_star;
+  workspace->impulse.assign(problem.contacts.size(), Vec3::Zero());
+  workspace->law_impulse.assign(problem.laws.size(), 0);
+  workspace->dof_impulse.assign(problem.dof_laws.size(), 0);
+  report.islands = static_cast<int>(problem.islands.size());
+  NewtonWorkspace::Solver& solver = *workspace->solvers.front();
+  for (int i = 0; i < report.islands; ++i) {
+    solver.begin(problem, problem.islands[i]);
+    const IslandResult result = solver.solve(options);
+    solver.finish(workspace);
+    report.iterations += result.iterations;
+    report.most_iterations = std::max(report.most_iterations, result.iterations);
+    report.factorizations += result.factorizations;
+    report.line_search_evaluations += result.evaluations;
+    report.converged = report.converged && result.converged;
+    if (!(result.residual <= report.momentum_residual)) {
+      report.momentum_residual = result.residual;
+      report.worst_island = i;
+    }
+  }
+  return report;
+}
+
+}  // namespace capstan
