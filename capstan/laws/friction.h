@@ -38,35 +38,40 @@ inline void set_friction(const ContactInput& in, double eps_s, ContactData* d) {
   d->slip = mu > 0 ? mu * eps_s : eps_s;
 }
 
-// Terms of the soft norm at one tangential velocity; unit_x, unit_y are w/S.
+// The soft norm of M v_t at one tangential velocity. With the unit w/S and the same turned by 90 degrees, q,
+// I - w w^T/S^2 = (eps/S)^2 I + q q^T: a sum of squares, so the Hessian is positive semi-definite in
+// round-off too.
 struct SoftSlip {
-  double norm, S, unit_x, unit_y;
+  double norm, S;
   double gradient_x, gradient_y;  // M w/S
-  double flatness;                // eps^2/S^2 = 1 - |w|^2/S^2, without cancellation
+  double across_x, across_y;      // M q
+  double flatness;                // (eps/S)^2: 1 at zero slip, 0 when sliding
 
   SoftSlip(const ContactData& d, double vx, double vy) {
     const double wx = d.mu_xx * vx + d.mu_xy * vy, wy = d.mu_xy * vx + d.mu_yy * vy;
-    const double w2 = wx * wx + wy * wy, inverse = 1 / (S = std::sqrt(w2 + d.slip * d.slip));
+    const double w2 = wx * wx + wy * wy;
+    S = std::sqrt(w2 + d.slip * d.slip);
     norm = w2 / (S + d.slip);
-    unit_x = wx * inverse;
-    unit_y = wy * inverse;
-    gradient_x = d.mu_xx * unit_x + d.mu_xy * unit_y;
-    gradient_y = d.mu_xy * unit_x + d.mu_yy * unit_y;
+    const double inverse = 1 / S, ux = wx * inverse, uy = wy * inverse;
+    gradient_x = d.mu_xx * ux + d.mu_xy * uy;
+    gradient_y = d.mu_xy * ux + d.mu_yy * uy;
+    across_x = d.mu_xy * ux - d.mu_xx * uy;
+    across_y = d.mu_yy * ux - d.mu_xy * uy;
     flatness = d.slip * d.slip * inverse * inverse;
   }
 
-  // (xx, xy, yy) of the Hessian. I - w w^T/S^2 = flatness I + q q^T with q the unit turned by 90 degrees.
+  // (xx, xy, yy) of the Hessian.
   Vec3 hessian(const ContactData& d) const {
-    const double pxx = flatness + unit_y * unit_y, pxy = -unit_x * unit_y, pyy = flatness + unit_x * unit_x;
-    const double ax = pxx * d.mu_xx + pxy * d.mu_xy, ay = pxx * d.mu_xy + pxy * d.mu_yy;
-    const double bx = pxy * d.mu_xx + pyy * d.mu_xy, by = pxy * d.mu_xy + pyy * d.mu_yy;
-    return Vec3(d.mu_xx * ax + d.mu_xy * bx, d.mu_xx * ay + d.mu_xy * by, d.mu_xy * ay + d.mu_yy * by) / S;
+    return Vec3(flatness * (d.mu_xx * d.mu_xx + d.mu_xy * d.mu_xy) + across_x * across_x,
+                flatness * d.mu_xy * (d.mu_xx + d.mu_yy) + across_x * across_y,
+                flatness * (d.mu_xy * d.mu_xy + d.mu_yy * d.mu_yy) + across_y * across_y) /
+           S;
   }
 
   // dv^T Hessian dv >= 0.
   double curvature(const ContactData& d, double dx, double dy) const {
     const double wx = d.mu_xx * dx + d.mu_xy * dy, wy = d.mu_xy * dx + d.mu_yy * dy;
-    const double across = unit_x * wy - unit_y * wx;
+    const double across = across_x * dx + across_y * dy;
     return (flatness * (wx * wx + wy * wy) + across * across) / S;
   }
 };
