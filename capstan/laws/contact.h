@@ -28,6 +28,7 @@ namespace capstan {
 
 constexpr double kSmallestStictionTolerance = 1e-12;  // [m/s] guards the division by eps_s
 constexpr double kSmallestRegularization = 1e-18;     // [1/kg] guards the divisions by R_t and R_n
+constexpr double kLargestFriction = 1e9;              // stands for an infinite coefficient
 
 enum class ContactLaw { sap, lagged, similar, regularized_lagged };
 enum class NormalLaw { hunt_crossley, hertz, kelvin_voigt };
@@ -39,10 +40,10 @@ struct ContactInput {
   double stiffness = 1e6;       // k [N/m], Hertz: [N/m^1.5]; 0 to infinity (near-rigid)
   double dissipation = 50;      // Hunt-Crossley d [s/m], >= 0; not used by kelvin_voigt and sap
   double relaxation_time = -1;  // tau_d [s] of kelvin_voigt and sap; negative: the time step
-  double friction = 0.5;        // mu, finite, >= 0
+  double friction = 0.5;        // mu, 0 to infinity
   bool has_friction_tensor = false;
   Mat2 friction_tensor = Mat2::Zero();  // replaces mu if has_friction_tensor: symmetric, positive
-                                        // semi-definite, in the contact frame. Not for sap.
+                                        // semi-definite, finite, in the contact frame. Not for sap.
   double stiction_tolerance = 1e-4;     // v_s [m/s], > 0; not used by sap
   Vec3 v0 = Vec3::Zero();               // contact velocity at the beginning of the step, without `bias` [m/s]
   Vec3 bias = Vec3::Zero();  // added to every contact velocity: surface velocity of B minus that of A (belts)

@@ -21,7 +21,8 @@ namespace capstan {
 
 // mu, or the root mean square of the principal coefficients of a tensor.
 inline double isotropic_friction(const ContactInput& in) {
-  return in.has_friction_tensor ? std::sqrt(0.5 * in.friction_tensor.squaredNorm()) : in.friction;
+  return in.has_friction_tensor ? std::sqrt(0.5 * in.friction_tensor.squaredNorm())
+                                : std::min(in.friction, kLargestFriction);
 }
 
 inline void set_friction(const ContactInput& in, double eps_s, ContactData* d) {
@@ -30,7 +31,7 @@ inline void set_friction(const ContactInput& in, double eps_s, ContactData* d) {
     d->mu_xy = 0.5 * (in.friction_tensor(0, 1) + in.friction_tensor(1, 0));
     d->mu_yy = in.friction_tensor(1, 1);
   } else {
-    d->mu_xx = d->mu_yy = in.friction;
+    d->mu_xx = d->mu_yy = isotropic_friction(in);
     d->mu_xy = 0;
   }
   eps_s = std::max(eps_s, kSmallestStictionTolerance);

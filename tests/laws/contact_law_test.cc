@@ -244,12 +244,12 @@ TEST_P(Laws, ZeroSlipHasNoFrictionAndAFiniteHessian) {
 TEST_P(Laws, VeryLargeFrictionHoldsAndStaysFinite) {
   ContactInput in;
   in.distance = -1e-3;
-  for (double mu : {1e3, 1e6, 1e9}) {
+  for (double mu : {1e3, 1e6, 1e9, std::numeric_limits<double>::infinity()}) {
     in.friction = mu;
     const ContactData d = make(in);
     for (double slip : {1e-12, 1e-6, 1e-3, 1.0}) {
       const Value a = at(d, Vec3(slip, 0, 0));
-      EXPECT_TRUE(std::isfinite(a.cost) && a.gamma.allFinite() && a.G.allFinite());
+      EXPECT_TRUE(std::isfinite(a.cost) && a.gamma.allFinite() && a.G.allFinite()) << mu;
       EXPECT_LT(a.gamma.x(), 0);
       EXPECT_LE(-a.gamma.x(), mu * std::max(a.gamma.z(), d.normal_impulse) * (1 + 1e-12));
     }
