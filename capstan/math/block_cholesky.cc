@@ -211,7 +211,7 @@ void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimensio
   constexpr int M = kManyColumns;
   // One for each thread that solves: allocates only when it grows.
   thread_local AlignedBuffer scratch;
-  const long n = padded(matrix.num_rows());
+  const long n = padded(matrix.num_rows()) + kPad;
   scratch.reserve((n + symbolic.largest_update) * (columns > 1 ? M : 1));
 
   int column = 0;
@@ -230,7 +230,7 @@ void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimensio
       kernels.solve_forward_many(front, d.factor.data() + front.panel, y + front.pivot_start * M, below);
       for (int k = front.rows; k < front.rows_end; ++k) {
         const RowRun& run = symbolic.rows[k];
-        for (int r = 0; r < run.length * M; ++r) y[run.to * M + r] -= below[run.from * M + r];
+        for (int r = 0; r < run.length * M; ++r) y[run.to * M + r] += below[run.from * M + r];
       }
     }
     for (auto front = symbolic.fronts.rbegin(); front != symbolic.fronts.rend(); ++front) {
@@ -252,6 +252,7 @@ void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimensio
   double* const below = y + n;
   double* const last = x + column * leading_dimension;
   for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(last + from, length, y + to);
+  std::fill(y + matrix.num_rows(), y + n, 0.0);  // kernels read a little beyond
   for (const Front& front : symbolic.fronts) {
     kernels.solve_forward(front, d.factor.data() + front.panel, y + front.pivot_start, below);
     for (int k = front.rows; k < front.rows_end; ++k) {

@@ -128,15 +128,38 @@ struct Kernels {
     }
   }
 
+  // Columns [j, j + C) of the panel that come after the block of columns A.
   template <int C>
-  static CAPSTAN_INLINE void update_columns(const double* A, long ld, int depth, int rows, int j, double* X,
-                                            long ldx, bool assign) {
+  static CAPSTAN_INLINE void update_columns(const double* A, long ld, int depth, int rows, int j,
+                                            double* panel) {
     int i = j;
     for (; i + R * W <= rows; i += R * W) {
-      update_tile<R, C>(A + i, A + j, ld, depth, X + i + j * ldx, ldx, assign);
+      update_tile<R, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
     }
     for (; i < rows; i += kPad) {
-      update_tile<kStep, C>(A + i, A + j, ld, depth, X + i + j * ldx, ldx, assign);
+      update_tile<kStep, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
+    }
+  }
+
+  // The lower triangle of U -= A A^T, a row of tiles at a time: the rows of A stay in the nearest cache.
+  // Tiles on the diagonal reach above it by less than kPad rows.
+  static CAPSTAN_INLINE void update_triangle(const double* A, long ld, int depth, int n, double* U,
+                                             bool assign) {
+    int i = 0;
+    for (; i + R * W <= n; i += R * W) {
+      for (int j = 0; j <= i; j += 4) {
+        update_tile<R, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
+      }
+      for (int j = i + kPad; j < i + R * W; j += 4) {
+        for (int k = j; k < i + R * W; k += kPad) {
+          update_tile<kStep, 4>(A + k, A + j, ld, depth, U + k + j * static_cast<long>(n), n, assign);
+        }
+      }
+    }
+    for (; i < n; i += kPad) {
+      for (int j = 0; j <= i; j += 4) {
+        update_tile<kStep, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
+      }
     }
   }
 
@@ -167,23 +190,19 @@ struct Kernels {
       for (int j = end; j < n; j += 4) {
         switch (n - j) {
           case 1:
-            update_columns<1>(A, ld, depth, rows, j, panel, ld, false);
+            update_columns<1>(A, ld, depth, rows, j, panel);
             break;
           case 2:
-            update_columns<2>(A, ld, depth, rows, j, panel, ld, false);
+            update_columns<2>(A, ld, depth, rows, j, panel);
             break;
           case 3:
-            update_columns<3>(A, ld, depth, rows, j, panel, ld, false);
+            update_columns<3>(A, ld, depth, rows, j, panel);
             break;
           default:
-            update_columns<4>(A, ld, depth, rows, j, panel, ld, false);
+            update_columns<4>(A, ld, depth, rows, j, panel);
         }
       }
-      const double* L21 = A + front.pivot_rows;
-      for (int j = 0; j < front.update_rows; j += 4) {
-        update_columns<4>(L21, ld, depth, front.update_rows, j, update, front.update_rows,
-                          assign && first == 0);
-      }
+      update_triangle(A + front.pivot_rows, ld, depth, front.update_rows, update, assign && first == 0);
     }
     return -1;
   }
@@ -192,6 +211,11 @@ struct Kernels {
     int r = 0;
     for (; r + W <= length; r += W) {
       *reinterpret_cast<Loose*>(to + r) += *reinterpret_cast<const Loose*>(from + r);
+    }
+    if (W > 2 && r + 2 <= length) {  // blocks of 6
+      using Pair = VectorOf<2>::loose;
+      *reinterpret_cast<Pair*>(to + r) += *reinterpret_cast<const Pair*>(from + r);
+      r += 2;
     }
     for (; r < length; ++r) to[r] += from[r];
   }
@@ -220,20 +244,33 @@ struct Kernels {
     }
   }
 
-  static CAPSTAN_INLINE void solve_forward(const Front& front, const double* panel, double* y1,
-                                           double* below) {
-    const long ld = front.panel_rows;
-    const int n = front.num_pivots;
-    for (int j = 0; j < n; ++j) {
-      const double* column = panel + j * ld;
-      const double x = y1[j] *= column[j];
-      for (int i = j + 1; i < n; ++i) y1[i] -= column[i] * x;
+  // Solves with a C x C triangle D, forward or (transposed) backward.
+  template <int C>
+  static CAPSTAN_INLINE void solve_triangle(const double* D, long ld, double* y) {
+    for (int c = 0; c < C; ++c) {
+      for (int b = 0; b < c; ++b) y[c] -= D[c + b * ld] * y[b];
+      y[c] *= D[c + c * ld];
     }
-    const double* L21 = panel + front.pivot_rows;
-    int i = 0;
-    for (; i + 4 * kPad <= front.update_rows; i += 4 * kPad)
-      multiply_rows<4 * kStep>(L21 + i, ld, n, y1, below + i);
-    for (; i < front.update_rows; i += kPad) multiply_rows<kStep>(L21 + i, ld, n, y1, below + i);
+  }
+  template <int C>
+  static CAPSTAN_INLINE void solve_triangle_transposed(const double* D, long ld, double* y) {
+    for (int c = C - 1; c >= 0; --c) {
+      for (int r = c + 1; r < C; ++r) y[c] -= D[r + c * ld] * y[r];
+      y[c] *= D[c + c * ld];
+    }
+  }
+
+  template <int C>
+  static CAPSTAN_INLINE void forward_columns(const double* panel, long ld, int pivot_rows, int j,
+                                             double* y1) {
+    solve_triangle<C>(panel + j + j * ld, ld, y1 + j);
+    double x[C];
+    for (int c = 0; c < C; ++c) x[c] = y1[j + c];
+    for (int i = j + kPad; i < pivot_rows; i += W) {
+      V sum = *reinterpret_cast<const Loose*>(y1 + i);
+      for (int c = 0; c < C; ++c) sum -= *reinterpret_cast<const V*>(panel + i + (j + c) * ld) * x[c];
+      *reinterpret_cast<Loose*>(y1 + i) = sum;
+    }
   }
 
   template <int T>
@@ -246,66 +283,138 @@ struct Kernels {
     for (int r = 0; r < T; ++r) reinterpret_cast<V*>(y)[r] = sum[r];
   }
 
+  static CAPSTAN_INLINE void solve_forward(const Front& front, const double* panel, double* y1,
+                                           double* below) {
+    const long ld = front.panel_rows;
+    const int n = front.num_pivots;
+    for (int j = 0; j < n; j += 4) {
+      switch (n - j) {
+        case 1:
+          forward_columns<1>(panel, ld, front.pivot_rows, j, y1);
+          break;
+        case 2:
+          forward_columns<2>(panel, ld, front.pivot_rows, j, y1);
+          break;
+        case 3:
+          forward_columns<3>(panel, ld, front.pivot_rows, j, y1);
+          break;
+        default:
+          forward_columns<4>(panel, ld, front.pivot_rows, j, y1);
+      }
+    }
+    const double* L21 = panel + front.pivot_rows;
+    int i = 0;
+    for (; i + 4 * kPad <= front.update_rows; i += 4 * kPad) {
+      multiply_rows<4 * kStep>(L21 + i, ld, n, y1, below + i);
+    }
+    for (; i < front.update_rows; i += kPad) multiply_rows<kStep>(L21 + i, ld, n, y1, below + i);
+  }
+
   template <int C>
-  static CAPSTAN_INLINE void subtract_dots(const double* A, long ld, int rows, const double* x, double* y) {
+  static CAPSTAN_INLINE void backward_columns(const double* panel, const Front& front, int j, double* y1,
+                                              const double* below) {
+    const long ld = front.panel_rows;
+    const double* A = panel + j * ld;
     V sum[C];
     for (int c = 0; c < C; ++c) sum[c] = V{};
-    for (int i = 0; i < rows; i += W) {
-      const V b = *reinterpret_cast<const V*>(x + i);
+    for (int i = j + kPad; i < front.pivot_rows; i += W) {
+      const V b = *reinterpret_cast<const Loose*>(y1 + i);
+      for (int c = 0; c < C; ++c) sum[c] += *reinterpret_cast<const V*>(A + i + c * ld) * b;
+    }
+    A += front.pivot_rows;
+    for (int i = 0; i < front.update_rows; i += W) {
+      const V b = *reinterpret_cast<const V*>(below + i);
       for (int c = 0; c < C; ++c) sum[c] += *reinterpret_cast<const V*>(A + i + c * ld) * b;
     }
     for (int c = 0; c < C; ++c) {
       double total = sum[c][0];
       for (int k = 1; k < W; ++k) total += sum[c][k];
-      y[c] -= total;
+      y1[j + c] -= total;
     }
+    solve_triangle_transposed<C>(panel + j + j * ld, ld, y1 + j);
   }
 
   static CAPSTAN_INLINE void solve_backward(const Front& front, const double* panel, double* y1,
                                             const double* below) {
-    const long ld = front.panel_rows;
     const int n = front.num_pivots;
-    const double* L21 = panel + front.pivot_rows;
-    int j = 0;
-    for (; j + 4 <= n; j += 4) subtract_dots<4>(L21 + j * ld, ld, front.update_rows, below, y1 + j);
-    for (; j < n; ++j) subtract_dots<1>(L21 + j * ld, ld, front.update_rows, below, y1 + j);
-    for (j = n - 1; j >= 0; --j) {
-      const double* column = panel + j * ld;
-      double sum = y1[j];
-      for (int i = j + 1; i < n; ++i) sum -= column[i] * y1[i];
-      y1[j] = sum * column[j];
+    for (int j = (n - 1) / 4 * 4; j >= 0; j -= 4) {
+      switch (n - j) {
+        case 0:
+          break;
+        case 1:
+          backward_columns<1>(panel, front, j, y1, below);
+          break;
+        case 2:
+          backward_columns<2>(panel, front, j, y1, below);
+          break;
+        case 3:
+          backward_columns<3>(panel, front, j, y1, below);
+          break;
+        default:
+          backward_columns<4>(panel, front, j, y1, below);
+      }
     }
   }
 
   static constexpr int kM = kManyColumns / W;  // vectors of a row
+  static constexpr int kT = 8 / kM;            // rows at a time
+
+  // sum -= L y: kT rows of L, `depth` columns; L(r, k) at L[r + k ld], or transposed at L[k + r ld].
+  template <bool kTransposed>
+  static CAPSTAN_INLINE void subtract_many(const double* L, long ld, int depth, const double* y,
+                                           V (&sum)[kT][kM]) {
+    for (int k = 0; k < depth; ++k) {
+      V b[kM];
+      for (int c = 0; c < kM; ++c) b[c] = reinterpret_cast<const V*>(y)[k * kM + c];
+      for (int r = 0; r < kT; ++r) {
+        const double l = kTransposed ? L[k + r * ld] : L[r + k * ld];
+        for (int c = 0; c < kM; ++c) sum[r][c] -= b[c] * l;
+      }
+    }
+  }
+
+  // One row, for what remains.
+  template <bool kTransposed>
+  static CAPSTAN_INLINE void subtract_one(const double* L, long ld, int depth, const double* y,
+                                          V (&sum)[kM]) {
+    for (int k = 0; k < depth; ++k) {
+      const double l = kTransposed ? L[k] : L[k * ld];
+      for (int c = 0; c < kM; ++c) sum[c] -= reinterpret_cast<const V*>(y)[k * kM + c] * l;
+    }
+  }
 
   static CAPSTAN_INLINE void solve_forward_many(const Front& front, const double* panel, double* y1,
                                                 double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots;
     V* y = reinterpret_cast<V*>(y1);
-    for (int j = 0; j < n; ++j) {
-      V x[kM];
-      for (int c = 0; c < kM; ++c) x[c] = y[j * kM + c];
-      for (int k = 0; k < j; ++k) {
-        const double l = panel[j + k * ld];
-        for (int c = 0; c < kM; ++c) x[c] -= y[k * kM + c] * l;
-      }
-      for (int c = 0; c < kM; ++c) y[j * kM + c] = x[c] * panel[j + j * ld];
-    }
-    constexpr int T = 2;  // rows at a time
-    for (int i = 0; i < front.update_rows; i += T) {
-      const double* L = panel + front.pivot_rows + i;
-      V sum[T][kM];
-      for (int r = 0; r < T; ++r) {
-        for (int c = 0; c < kM; ++c) sum[r][c] = V{};
-      }
-      for (int k = 0; k < n; ++k, L += ld) {
-        for (int r = 0; r < T; ++r) {
-          for (int c = 0; c < kM; ++c) sum[r][c] += y[k * kM + c] * L[r];
+    for (int j = 0; j < n; j += kT) {
+      const int rows = n - j < kT ? n - j : kT;
+      if (rows == kT) {
+        V sum[kT][kM];
+        for (int r = 0; r < kT; ++r) {
+          for (int c = 0; c < kM; ++c) sum[r][c] = y[(j + r) * kM + c];
+        }
+        subtract_many<false>(panel + j, ld, j, y1, sum);
+        for (int r = 0; r < kT; ++r) {
+          for (int c = 0; c < kM; ++c) y[(j + r) * kM + c] = sum[r][c];
         }
       }
-      for (int r = 0; r < T; ++r) {
+      for (int r = 0; r < rows; ++r) {
+        V sum[kM];
+        for (int c = 0; c < kM; ++c) sum[c] = y[(j + r) * kM + c];
+        const int first = rows == kT ? j : 0;
+        subtract_one<false>(panel + j + r + first * ld, ld, j + r - first, y1 + first * kManyColumns, sum);
+        for (int c = 0; c < kM; ++c) y[(j + r) * kM + c] = sum[c] * panel[(j + r) * (ld + 1)];
+      }
+    }
+    for (int i = 0; i < front.update_rows; i += kT) {
+      V sum[kT][kM];
+      for (int r = 0; r < kT; ++r) {
+        for (int c = 0; c < kM; ++c) sum[r][c] = V{};
+      }
+      subtract_many<false>(panel + front.pivot_rows + i, ld, n, y1, sum);
+      for (int r = 0; r < kT; ++r) {
         for (int c = 0; c < kM; ++c) reinterpret_cast<V*>(below)[(i + r) * kM + c] = sum[r][c];
       }
     }
@@ -314,21 +423,30 @@ struct Kernels {
   static CAPSTAN_INLINE void solve_backward_many(const Front& front, const double* panel, double* y1,
                                                  const double* below) {
     const long ld = front.panel_rows;
-    const int n = front.num_pivots;
+    const int n = front.num_pivots, n_below = front.num_updates;
     V* y = reinterpret_cast<V*>(y1);
-    for (int j = n - 1; j >= 0; --j) {
-      const double* column = panel + j * ld;
-      V x[kM];
-      for (int c = 0; c < kM; ++c) x[c] = y[j * kM + c];
-      for (int i = 0; i < front.num_updates; ++i) {
-        for (int c = 0; c < kM; ++c) {
-          x[c] -= reinterpret_cast<const V*>(below)[i * kM + c] * column[front.pivot_rows + i];
+    for (int j = (n - 1) / kT * kT; j >= 0 && n > 0; j -= kT) {
+      const int rows = n - j < kT ? n - j : kT;
+      const int done = j + rows;
+      if (rows == kT) {
+        V sum[kT][kM];
+        for (int r = 0; r < kT; ++r) {
+          for (int c = 0; c < kM; ++c) sum[r][c] = y[(j + r) * kM + c];
+        }
+        subtract_many<true>(panel + front.pivot_rows + j * ld, ld, n_below, below, sum);
+        subtract_many<true>(panel + done + j * ld, ld, n - done, y1 + done * kManyColumns, sum);
+        for (int r = 0; r < kT; ++r) {
+          for (int c = 0; c < kM; ++c) y[(j + r) * kM + c] = sum[r][c];
         }
       }
-      for (int i = j + 1; i < n; ++i) {
-        for (int c = 0; c < kM; ++c) x[c] -= y[i * kM + c] * column[i];
+      for (int r = rows - 1; r >= 0; --r) {
+        const double* column = panel + (j + r) * ld;
+        V sum[kM];
+        for (int c = 0; c < kM; ++c) sum[c] = y[(j + r) * kM + c];
+        if (rows < kT) subtract_one<true>(column + front.pivot_rows, ld, n_below, below, sum);
+        subtract_one<true>(column + j + r + 1, ld, done - j - r - 1, y1 + (j + r + 1) * kManyColumns, sum);
+        for (int c = 0; c < kM; ++c) y[(j + r) * kM + c] = sum[c] * column[j + r];
       }
-      for (int c = 0; c < kM; ++c) y[j * kM + c] = x[c] * column[j];
     }
   }
 };

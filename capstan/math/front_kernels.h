@@ -18,11 +18,13 @@ struct FrontKernels {
   // Adds the lower triangle of a child's U to the parent's panel and U.
   void (*add_update)(const Front& child, const UpdateRun* runs, const double* child_update,
                      const Front& parent, double* panel, double* update);
-  // y1 = L11^-1 y1, below = L21 y1 (overwritten).
+  // y1 = L11^-1 y1, below = L21 y1 (overwritten). Up to kPad - 1 values after y1 are read and rewritten
+  // unchanged; they must be finite.
   void (*solve_forward)(const Front& front, const double* panel, double* y1, double* below);
   // y1 = L11^-T (y1 - L21^T below).
   void (*solve_backward)(const Front& front, const double* panel, double* y1, const double* below);
-  // The same with kManyColumns columns; element (r, c) of y1 and below at r * kManyColumns + c, aligned.
+  // The same with kManyColumns columns, but below = -L21 y1; element (r, c) of y1 and below at r *
+  // kManyColumns + c, aligned.
   void (*solve_forward_many)(const Front& front, const double* panel, double* y1, double* below);
   void (*solve_backward_many)(const Front& front, const double* panel, double* y1, const double* below);
   const char* name;
