@@ -1,0 +1,274 @@
+#include "capstan/math/block_cholesky.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "capstan/base/diagnostics.h"
+#include "capstan/math/block_ordering.h"
+#include "capstan/math/block_symbolic.h"
+#include "capstan/math/front_kernels.h"
+
+namespace capstan {
+namespace {
+
+// Doubles at an address that is a multiple of 64. Contents are lost when it grows.
+class AlignedBuffer {
+ public:
+  void reserve(long size) {
+    if (size + 8 > static_cast<long>(storage_.size())) storage_.resize(size + 8);
+  }
+  double* data() const {
+    return reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(storage_.data()) + 63) / 64 * 64);
+  }
+
+ private:
+  std::vector<double> storage_;
+};
+
+// A pattern below this predicted cost is not worth the call of METIS, which takes longer than the numbers
+// would.
+constexpr double kSecondsForNestedDissection = 10e-3;
+
+template <int Rows, int Columns>
+void copy_block(const double* from, int rows, int columns, bool transposed, double* to, long ld) {
+  const int m = Rows > 0 ? Rows : rows, n = Columns > 0 ? Columns : columns;
+  if (transposed) {
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < m; ++r) to[c + r * ld] = from[r + c * m];
+    }
+  } else {
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < m; ++r) to[r + c * ld] = from[r + c * m];
+    }
+  }
+}
+
+}  // namespace
+
+struct BlockCholesky::Data {
+  MatrixGraph graph;
+  MinimumDegree minimum_degree;
+  std::vector<int> order;
+  SymbolicAnalysis analysis, other_analysis;
+  SymbolicFactor symbolic, other;
+  FactorInfo info;
+  Ordering asked = Ordering::automatic;
+  AlignedBuffer factor, even, odd, kept;
+  bool analyzed = false, frozen_factored = false, factored = false;
+
+  double* update(const Front& front) {
+    const AlignedBuffer& buffer = front.place == UpdatePlace::kept         ? kept
+                                  : front.place == UpdatePlace::even_stack ? even
+                                                                           : odd;
+    return buffer.data() + front.update;
+  }
+  void choose_order(const BlockMatrix& matrix, Ordering ordering);
+  FactorResult factor_fronts(const BlockMatrix& matrix, bool frozen);
+};
+
+BlockCholesky::BlockCholesky() : data_(std::make_unique<Data>()) {}
+BlockCholesky::~BlockCholesky() = default;
+BlockCholesky::BlockCholesky(BlockCholesky&&) noexcept = default;
+BlockCholesky& BlockCholesky::operator=(BlockCholesky&&) noexcept = default;
+
+const FactorInfo& BlockCholesky::info() const {
+  return data_->info;
+}
+
+bool BlockCholesky::analyze(const BlockPattern& pattern, Ordering ordering) {
+  Data& d = *data_;
+  const bool changed = matrix.set_pattern(pattern);
+  d.frozen_factored = d.factored = false;
+  if (!changed && d.analyzed && ordering == d.asked) return false;
+  d.choose_order(matrix, ordering);
+  d.asked = ordering;
+  d.analyzed = true;
+  d.info.num_supernodes = static_cast<int>(d.symbolic.fronts.size());
+  d.info.matrix_values = 0;
+  for (int j = 0; j < matrix.num_blocks(); ++j) {
+    for (int e = matrix.column_start()[j]; e < matrix.column_start()[j + 1]; ++e) {
+      d.info.matrix_values +=
+          static_cast<long>(matrix.block_size(matrix.entry_row()[e])) * matrix.block_size(j);
+    }
+  }
+  d.info.factor_values = d.symbolic.factor_values;
+  d.info.flops = d.symbolic.flops;
+  d.info.frozen_flops = d.symbolic.frozen_flops;
+  d.factor.reserve(d.symbolic.factor_size);
+  d.even.reserve(d.symbolic.even_size);
+  d.odd.reserve(d.symbolic.odd_size);
+  d.kept.reserve(d.symbolic.kept_size);
+  return true;
+}
+
+void BlockCholesky::Data::choose_order(const BlockMatrix& matrix, Ordering ordering) {
+  make_graph(matrix, &graph);
+  const int n = matrix.num_blocks();
+  if (ordering == Ordering::natural) {
+    order.resize(n);
+    int next = 0;
+    for (const int stage : {0, 1}) {
+      for (int b = 0; b < n; ++b) {
+        if (graph.stage[b] == stage) order[next++] = b;
+      }
+    }
+  } else {
+    minimum_degree.order(graph, &order);
+  }
+  analysis.run(matrix, graph, order, &symbolic);
+  info.ordering = ordering == Ordering::natural ? ordering : Ordering::minimum_degree;
+  if (ordering == Ordering::natural || ordering == Ordering::minimum_degree) return;
+  if (ordering == Ordering::automatic && symbolic.seconds < kSecondsForNestedDissection) return;
+
+  // The frozen blocks keep their order; nested dissection takes what they leave behind.
+  BlockGraph reduced;
+  std::vector<int> blocks, dissection;
+  analysis.reduced_graph(graph, symbolic, &reduced, &blocks);
+  order_by_nested_dissection(reduced, &dissection);
+  const auto end =
+      std::stable_partition(order.begin(), order.end(), [&](int b) { return graph.stage[b] == 0; });
+  std::transform(dissection.begin(), dissection.end(), end, [&](int v) { return blocks[v]; });
+  other_analysis.run(matrix, graph, order, &other);
+  if (ordering == Ordering::automatic && other.seconds >= symbolic.seconds) return;
+  std::swap(symbolic, other);
+  info.ordering = Ordering::nested_dissection;
+}
+
+FactorResult BlockCholesky::Data::factor_fronts(const BlockMatrix& matrix, bool frozen) {
+  const FrontKernels& kernels = front_kernels();
+  for (const Front& front : symbolic.fronts) {
+    if (front.frozen != frozen) continue;
+    double* const panel = factor.data() + front.panel;
+    const long ld = front.panel_rows;
+    std::memset(panel, 0, sizeof(double) * ld * front.num_pivots);
+    for (int k = front.copies; k < front.copies_end; ++k) {
+      const BlockCopy& copy = symbolic.copies[k];
+      const double* from = matrix.entry_block(copy.entry);
+      double* to = panel + copy.row + copy.column * ld;
+      if (copy.rows == 6 && copy.columns == 6) {
+        copy_block<6, 6>(from, 6, 6, copy.transposed, to, ld);
+      } else if (copy.rows == 3 && copy.columns == 3) {
+        copy_block<3, 3>(from, 3, 3, copy.transposed, to, ld);
+      } else {
+        copy_block<0, 0>(from, copy.rows, copy.columns, copy.transposed, to, ld);
+      }
+    }
+    double* const below = update(front);
+    const bool leaf = front.children == front.children_end && front.num_pivots > 0;
+    if (!leaf) {
+      for (int c = 0; c < front.update_rows; ++c) {
+        const int first = c / kPad * kPad;
+        std::memset(below + first + c * static_cast<long>(front.update_rows), 0,
+                    sizeof(double) * (front.update_rows - first));
+      }
+      for (int k = front.children; k < front.children_end; ++k) {
+        const Front& child = symbolic.fronts[symbolic.children[k]];
+        kernels.add_update(child, symbolic.runs.data() + child.runs, update(child), front, panel, below);
+      }
+    }
+    const int failed = kernels.factor(front, panel, below, leaf);
+    if (failed >= 0) {
+      const int row = front.pivot_start + failed;
+      for (const int b : symbolic.block_order) {
+        if (row >= symbolic.block_start[b] && row < symbolic.block_start[b] + matrix.block_size(b)) {
+          return {b, panel[failed + failed * ld]};
+        }
+      }
+    }
+  }
+  return {};
+}
+
+FactorResult BlockCholesky::factor_frozen() {
+  CAPSTAN_ASSERT(data_->analyzed);
+  data_->factored = false;
+  const FactorResult result = data_->factor_fronts(matrix, true);
+  data_->frozen_factored = static_cast<bool>(result);
+  return result;
+}
+
+FactorResult BlockCholesky::factor() {
+  CAPSTAN_ASSERT(data_->analyzed);
+  if (!data_->frozen_factored) {
+    if (const FactorResult result = factor_frozen(); !result) return result;
+  }
+  const FactorResult result = data_->factor_fronts(matrix, false);
+  data_->factored = static_cast<bool>(result);
+  return result;
+}
+
+void BlockCholesky::solve_in_place(Eigen::Ref<MatX> x) const {
+  CAPSTAN_ASSERT(x.rows() == matrix.num_rows());
+  solve_in_place(x.data(), static_cast<int>(x.cols()), x.outerStride());
+}
+
+void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimension) const {
+  const Data& d = *data_;
+  CAPSTAN_ASSERT(d.factored);
+  const SymbolicFactor& symbolic = d.symbolic;
+  const FrontKernels& kernels = front_kernels();
+  constexpr int M = kManyColumns;
+  // One for each thread that solves: allocates only when it grows.
+  thread_local AlignedBuffer scratch;
+  const long n = padded(matrix.num_rows()) + kPad;
+  scratch.reserve((n + symbolic.largest_update) * (columns > 1 ? M : 1));
+
+  int column = 0;
+  for (; columns - column > 1; column += M) {
+    const int m = std::min(M, columns - column);
+    double* const y = scratch.data();
+    double* const below = y + n * M;
+    double* const block = x + column * leading_dimension;
+    for (const auto& [from, to, length] : symbolic.permutation) {
+      for (int r = 0; r < length; ++r) {
+        for (int c = 0; c < m; ++c) y[(to + r) * M + c] = block[from + r + c * leading_dimension];
+        for (int c = m; c < M; ++c) y[(to + r) * M + c] = 0;
+      }
+    }
+    for (const Front& front : symbolic.fronts) {
+      kernels.solve_forward_many(front, d.factor.data() + front.panel, y + front.pivot_start * M, below);
+      for (int k = front.rows; k < front.rows_end; ++k) {
+        const RowRun& run = symbolic.rows[k];
+        for (int r = 0; r < run.length * M; ++r) y[run.to * M + r] += below[run.from * M + r];
+      }
+    }
+    for (auto front = symbolic.fronts.rbegin(); front != symbolic.fronts.rend(); ++front) {
+      for (int k = front->rows; k < front->rows_end; ++k) {
+        const RowRun& run = symbolic.rows[k];
+        std::copy_n(y + run.to * M, run.length * M, below + run.from * M);
+      }
+      kernels.solve_backward_many(*front, d.factor.data() + front->panel, y + front->pivot_start * M, below);
+    }
+    for (const auto& [from, to, length] : symbolic.permutation) {
+      for (int r = 0; r < length; ++r) {
+        for (int c = 0; c < m; ++c) block[from + r + c * leading_dimension] = y[(to + r) * M + c];
+      }
+    }
+  }
+  if (column >= columns) return;
+
+  double* const y = scratch.data();
+  double* const below = y + n;
+  double* const last = x + column * leading_dimension;
+  for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(last + from, length, y + to);
+  std::fill(y + matrix.num_rows(), y + n, 0.0);  // kernels read a little beyond
+  for (const Front& front : symbolic.fronts) {
+    kernels.solve_forward(front, d.factor.data() + front.panel, y + front.pivot_start, below);
+    for (int k = front.rows; k < front.rows_end; ++k) {
+      const RowRun& run = symbolic.rows[k];
+      for (int r = 0; r < run.length; ++r) y[run.to + r] -= below[run.from + r];
+    }
+  }
+  for (auto front = symbolic.fronts.rbegin(); front != symbolic.fronts.rend(); ++front) {
+    for (int k = front->rows; k < front->rows_end; ++k) {
+      const RowRun& run = symbolic.rows[k];
+      std::copy_n(y + run.to, run.length, below + run.from);
+    }
+    for (int r = front->num_updates; r < front->update_rows; ++r) below[r] = 0;
+    kernels.solve_backward(*front, d.factor.data() + front->panel, y + front->pivot_start, below);
+  }
+  for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(y + to, length, last + from);
+}
+
+}  // namespace capstan

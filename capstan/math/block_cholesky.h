@@ -1,0 +1,82 @@
+// Cholesky factorization of a block-sparse matrix: P H P^T = L L^T, supernodal and multifrontal.
+//
+//   analyze   an elimination order of the blocks (minimum degree, or nested dissection where that needs fewer
+//             operations), then groups of blocks that are eliminated together (supernodes). Kept while the
+//             pattern is the same.
+//   factor    each supernode, children first, is one dense front [L11; L21] and passes U = sum of its
+//             children's U - L21 L21^T on to its parent (Duff and Reid 1983). All work is in dense kernels.
+//   solve     with one or many right-hand sides; const and safe to call from several threads at a time.
+//
+// Frozen blocks are constant over a step because no constraint touches them. They are eliminated first and
+// once, by factor_frozen(); every factor() after that starts from what they leave behind, the Schur
+// complement, and never forms it as a dense matrix.
+//
+// Limits: no blocks at all is a valid matrix; diagonal blocks alone factor each apart; one block is dense
+// Cholesky. The same values give the same bits on the same machine and build (a processor with AVX2 uses
+// fused multiply-add, an older one does not). No call allocates after a pattern as large has been seen, with
+// one exception: METIS, which large patterns use when they change.
+//
+// Use:   cholesky.analyze(pattern);
+//        fill cholesky.matrix.block(i, j) or .pair_block(k);
+//        if (FactorResult result = cholesky.factor(); !result) ...;
+//        cholesky.solve_in_place(x);
+#pragma once
+
+#include <memory>
+
+#include "capstan/math/block_matrix.h"
+
+namespace capstan {
+
+enum class Ordering { automatic, minimum_degree, nested_dissection, natural };
+
+struct FactorResult {
+  int failed_block = -1;  // H is not positive definite (or not finite): found when eliminating this block
+  double pivot = 0;       // the pivot that is not above zero
+  explicit operator bool() const { return failed_block < 0; }
+};
+
+// What the symbolic factorization predicts.
+struct FactorInfo {
+  Ordering ordering = Ordering::automatic;  // the one used, never `automatic`
+  int num_supernodes = 0;
+  long matrix_values = 0;  // in the lower triangle of H, whole blocks
+  long factor_values = 0;  // in L, explicit zeros of merged supernodes included
+  double flops = 0;        // of one factor() including the frozen part; an addition or multiplication is one
+  double frozen_flops = 0;
+};
+
+class BlockCholesky {
+ public:
+  BlockCholesky();
+  ~BlockCholesky();
+  BlockCholesky(BlockCholesky&&) noexcept;
+  BlockCholesky& operator=(BlockCholesky&&) noexcept;
+
+  // Must be called first; cheap when the pattern is that of the call before. Returns whether it was a new
+  // one. In either case the values are undefined and the frozen part counts as not yet factored.
+  bool analyze(const BlockPattern& pattern, Ordering ordering = Ordering::automatic);
+
+  // The unfactored matrix. Kept apart from the factor: a Newton iteration rewrites the blocks that change.
+  BlockMatrix matrix;
+
+  // Eliminates the frozen blocks: reads their columns and the blocks that couple them to others. To be called
+  // again when any of those has changed.
+  FactorResult factor_frozen();
+
+  // Eliminates the rest (and the frozen blocks, if that has not been done since analyze). After a failure
+  // there is no factor to solve with.
+  FactorResult factor();
+
+  // x = H^-1 x, column by column.
+  void solve_in_place(Eigen::Ref<MatX> x) const;
+  void solve_in_place(double* x, int columns, long leading_dimension) const;
+
+  const FactorInfo& info() const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+}  // namespace capstan
