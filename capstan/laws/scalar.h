@@ -7,8 +7,8 @@
 //   dry friction     v_hat = 0, bounds +- dt times the friction force
 //   weld, ball, distance, coupler: v_hat = -phi / (dt + tau), no bounds
 //
-// R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq. 29), w the estimate of the
-// Delassus diagonal. Limits: R -> 0 is a rigid constraint; bounds of 0 are no constraint.
+// R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq. 29), w the
+// estimate of the Delassus diagonal. Limits: R -> 0 is a rigid constraint; bounds of 0 are no constraint.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace capstan {
 
 struct ScalarLaw {
-  double v_hat = 0;   // [m/s or rad/s]
-  double R = 1;       // [1/kg or 1/(kg m^2)] > 0
+  double v_hat = 0;  // [m/s or rad/s]
+  double R = 1;      // [1/kg or 1/(kg m^2)] > 0
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 

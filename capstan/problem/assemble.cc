@@ -35,7 +35,8 @@ struct Assembler {
     return problem.jacobians.data() + at;
   }
 
-  // Adds sign * (motion of the link at p_W) to the rows of the group: 6 rows (angular, linear), or the linear 3.
+  // Adds sign * (motion of the link at p_W) to the rows of the group: 6 rows (angular, linear), or the
+  // linear 3.
   void add_link(ConstraintGroup* group, int link, const Vec3& p_W, double sign) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group->num_rows;
@@ -71,8 +72,10 @@ struct Assembler {
       const auto J = problem.jacobian(group, part);
       for (int i = 0; i < rows; ++i) {
         w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
-        solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin, tree.dof_end);
-        for (int j = 0; j <= i; ++j) W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
+        solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
+                       tree.dof_end);
+        for (int j = 0; j <= i; ++j)
+          W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
       }
     }
     for (int i = 0; i < rows; ++i) {
@@ -86,7 +89,8 @@ struct Assembler {
     Vec6 U = Vec6::Zero();
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const Tree& tree = model.trees[problem.parts[p].tree];
-      U.head(group.num_rows) += problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
+      U.head(group.num_rows) +=
+          problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
     }
     return U;
   }
@@ -156,8 +160,10 @@ struct Assembler {
   // Friction along and across a direction that is fixed in a shape, in the contact frame.
   void set_tensor(const Contacts& contacts, int i, const Mat3& R_WC, ContactInput* in) const {
     const FrictionTensor& t = *contacts.material[i].tensor;
-    const ModelShape& shape = model.shapes[contacts.material[i].tensor_of_a ? contacts.shape_a[i] : contacts.shape_b[i]];
-    const Mat3 R_WS = shape.link == 0 ? shape.X_LS.R : Mat3(motion.placement.X_WL[shape.link].R * shape.X_LS.R);
+    const ModelShape& shape =
+        model.shapes[contacts.material[i].tensor_of_a ? contacts.shape_a[i] : contacts.shape_b[i]];
+    const Mat3 R_WS =
+        shape.link == 0 ? shape.X_LS.R : Mat3(motion.placement.X_WL[shape.link].R * shape.X_LS.R);
     Vec2 u = (R_WC.transpose() * (R_WS * t.direction)).head<2>();
     if (!(u.norm() > 1e-9)) u = Vec2(1, 0);  // the direction is along the normal: any tangent will do
     u.normalize();
@@ -170,7 +176,8 @@ struct Assembler {
     const Tree& tree = model.trees[model.links[model.dofs[dof].link].tree];
     w.column.segment(tree.dof_begin, tree.num_dofs()).setZero();
     w.column[dof] = 1;
-    solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin, tree.dof_end);
+    solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
+                   tree.dof_end);
     return w.column[dof];
   }
 
@@ -235,7 +242,8 @@ struct Assembler {
       double length = 0, speed = 0;
       for (const auto& term : tendon.transmission.terms) {
         length += term.coefficient * state.q[model.dofs[term.dof].q];
-        speed += std::abs(term.coefficient) * std::max(std::abs(state.v[term.dof]), std::abs(motion.v_star[term.dof]));
+        speed += std::abs(term.coefficient) *
+                 std::max(std::abs(state.v[term.dof]), std::abs(motion.v_star[term.dof]));
       }
       if (tendon.limits) {
         for (const double sign : {1.0, -1.0}) {
@@ -284,7 +292,8 @@ struct Assembler {
       const int tree_b = tree_of(model.dofs[b.v].link);
       part_for(&group, tree_b)[b.v - model.trees[tree_b].dof_begin] -= slope;
     }
-    problem.laws.push_back(make_law(relative(a) - value, calc_delassus(group)(0, 0), c.stiffness, c.relaxation_time));
+    problem.laws.push_back(
+        make_law(relative(a) - value, calc_delassus(group)(0, 0), c.stiffness, c.relaxation_time));
     problem.groups.push_back(group);
   }
 
@@ -321,7 +330,8 @@ struct Assembler {
           J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
         }
       }
-      problem.laws.push_back(make_law(length - c.distance, calc_delassus(row)(0, 0), c.stiffness, c.relaxation_time));
+      problem.laws.push_back(
+          make_law(length - c.distance, calc_delassus(row)(0, 0), c.stiffness, c.relaxation_time));
       problem.groups.push_back(row);
       return;
     }
@@ -360,7 +370,8 @@ struct Assembler {
       w.island_of_tree[t] = r == t ? num_islands++ : w.island_of_tree[r];
     }
     problem.islands.assign(num_islands, {});
-    const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end, std::vector<int>* list) {
+    const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end,
+                                std::vector<int>* list) {
       list->assign(count, 0);
       for (int i = 0; i < count; ++i) {
         if (const int island = island_of(i); island >= 0) ++(problem.islands[island].*end);
@@ -375,25 +386,28 @@ struct Assembler {
         if (const int island = island_of(i); island >= 0) (*list)[(problem.islands[island].*end)++] = i;
       }
     };
-    distribute(n, [&](int t) { return w.island_of_tree[t]; }, &Island::tree_begin, &Island::tree_end, &problem.island_trees);
+    distribute(
+        n, [&](int t) { return w.island_of_tree[t]; }, &Island::tree_begin, &Island::tree_end,
+        &problem.island_trees);
     distribute(
         static_cast<int>(problem.groups.size()),
         [&](int g) {
           const ConstraintGroup& group = problem.groups[g];
-          return group.part_begin == group.part_end ? -1 : w.island_of_tree[problem.parts[group.part_begin].tree];
+          return group.part_begin == group.part_end ? -1
+                                                    : w.island_of_tree[problem.parts[group.part_begin].tree];
         },
         &Island::group_begin, &Island::group_end, &problem.island_groups);
     distribute(
         static_cast<int>(problem.dof_laws.size()),
-        [&](int i) { return w.island_of_tree[tree_of(model.dofs[problem.dof_laws[i].dof].link)]; }, &Island::dof_law_begin,
-        &Island::dof_law_end, &problem.island_dof_laws);
+        [&](int i) { return w.island_of_tree[tree_of(model.dofs[problem.dof_laws[i].dof].link)]; },
+        &Island::dof_law_begin, &Island::dof_law_end, &problem.island_dof_laws);
   }
 };
 
 }  // namespace
 
-void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts, double dt,
-              const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem) {
+void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts,
+              double dt, const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem) {
   problem->model = &model;
   problem->motion = &motion;
   problem->dt = dt;

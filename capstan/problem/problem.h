@@ -2,9 +2,11 @@
 //
 //   min over v   1/2 (v - v*)^T A (v - v*) + sum of l_i(J_i v)
 //
-// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each tree it touches:
+// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each tree it
+// touches:
 //
-//   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a at the
+//   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
+//   at the
 //                group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1]
 //   rows         one scalar law for each row: ball, weld, distance, coupler, tendon
 //
@@ -26,50 +28,51 @@ using Mat36 = Eigen::Matrix<double, 3, 6>;
 struct ContactOptions {
   ContactLaw law = ContactLaw::lagged;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
-  double sigma = 1e-3;            // R_t = sigma w (sap.txt eq. 30)
-  double beta = 1.0;              // near-rigid period of contacts over dt (eq. 29)
-  double constraint_beta = 0.1;   // the same of limits, welds, couplers, ...
+  double sigma = 1e-3;           // R_t = sigma w (sap.txt eq. 30)
+  double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
+  double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
 };
 
 struct ConstraintGroup {
-  int num_rows = 6;                         // 1 to 6
-  int part_begin = 0, part_end = 0;         // in Problem::parts
-  int contact_begin = 0, contact_end = 0;   // contacts of the group; empty when it has scalar laws
-  int law_begin = 0;                        // first of num_rows scalar laws
-  int constraint = -1;                      // of the model, for reports; -1 for contacts
+  int num_rows = 6;                        // 1 to 6
+  int part_begin = 0, part_end = 0;        // in Problem::parts
+  int contact_begin = 0, contact_end = 0;  // contacts of the group; empty when it has scalar laws
+  int law_begin = 0;                       // first of num_rows scalar laws
+  int constraint = -1;                     // of the model, for reports; -1 for contacts
 };
 
 struct GroupPart {
   int tree = 0;
-  int jacobian = 0;                         // in Problem::jacobians: num_rows x dofs of the tree, column-major
+  int jacobian = 0;  // in Problem::jacobians: num_rows x dofs of the tree, column-major
 };
 
 struct DofLaw {
   int dof = 0;
-  double sign = 1;                          // the law's velocity is sign * v[dof]
+  double sign = 1;  // the law's velocity is sign * v[dof]
   ScalarLaw law;
 };
 
-// Trees that constraints connect: solved apart from all others. Lists are slices of the index arrays of Problem.
+// Trees that constraints connect: solved apart from all others. Lists are slices of the index arrays of
+// Problem.
 struct Island {
-  int tree_begin = 0, tree_end = 0;         // in Problem::island_trees, ascending
-  int group_begin = 0, group_end = 0;       // in Problem::island_groups
-  int dof_law_begin = 0, dof_law_end = 0;   // in Problem::island_dof_laws
+  int tree_begin = 0, tree_end = 0;        // in Problem::island_trees, ascending
+  int group_begin = 0, group_end = 0;      // in Problem::island_groups
+  int dof_law_begin = 0, dof_law_end = 0;  // in Problem::island_dof_laws
 };
 
 struct Problem {
   const Model* model = nullptr;
-  const Motion* motion = nullptr;           // A, v*
+  const Motion* motion = nullptr;  // A, v*
   double dt = 0;
   ContactOptions options;
-  VecX v0;                                  // velocities at the beginning of the step
+  VecX v0;  // velocities at the beginning of the step
 
   std::vector<ConstraintGroup> groups;
   std::vector<GroupPart> parts;
   std::vector<double> jacobians;
-  std::vector<ContactData> contacts;        // in the order of Contacts
-  std::vector<Mat36> X;                     // contact velocity from its group's U
-  std::vector<Mat3> R_WC;                   // contact frames; z is the normal
+  std::vector<ContactData> contacts;  // in the order of Contacts
+  std::vector<Mat36> X;               // contact velocity from its group's U
+  std::vector<Mat3> R_WC;             // contact frames; z is the normal
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
@@ -84,13 +87,13 @@ struct Problem {
 
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
-  VecX column;                              // [dofs]
-  std::vector<int> root;                    // [trees] union-find
+  VecX column;            // [dofs]
+  std::vector<int> root;  // [trees] union-find
   std::vector<int> island_of_tree, order;
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.
-void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts, double dt,
-              const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem);
+void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts,
+              double dt, const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem);
 
 }  // namespace capstan

@@ -195,8 +195,9 @@ struct Constraint {
   std::string name;
   Source where;
   std::string body_a, body_b = kWorld;
-  std::optional<Pose> pose_a, pose_b;  // in the body frames; an absent one is where the other is with all joints at their reference
-  std::string joint_a, joint_b;        // coupler: 1-dof joints
+  std::optional<Pose> pose_a,
+      pose_b;  // in the body frames; an absent one is where the other is with all joints at their reference
+  std::string joint_a, joint_b;  // coupler: 1-dof joints
   std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
   double distance = 0;           // [m]
   double stiffness = kInfinity;  // [N/m, N m/rad]; infinite: near-rigid

@@ -22,11 +22,11 @@ struct IslandResult {
 struct NewtonWorkspace::Solver {
   const Problem* problem = nullptr;
   const Island* island = nullptr;
-  std::vector<int> local_tree;   // [trees of the model] position in the island
-  std::vector<int> start;        // [island trees + 1] first local dof
-  std::vector<MatX> A;           // [island trees] dense
+  std::vector<int> local_tree;  // [trees of the model] position in the island
+  std::vector<int> start;       // [island trees + 1] first local dof
+  std::vector<MatX> A;          // [island trees] dense
   VecX v, v_star, dv, gradient, momentum, impulse, scale, Adv, v_try;
-  std::vector<Vec6> U, dU;       // [island groups]
+  std::vector<Vec6> U, dU;  // [island groups]
   std::vector<Vec6> group_impulse;
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts of the island, in order of groups]
@@ -36,10 +36,14 @@ struct NewtonWorkspace::Solver {
   BlockCholesky cholesky;
 
   int num_trees() const { return island->tree_end - island->tree_begin; }
-  const ConstraintGroup& group(int g) const { return problem->groups[problem->island_groups[island->group_begin + g]]; }
+  const ConstraintGroup& group(int g) const {
+    return problem->groups[problem->island_groups[island->group_begin + g]];
+  }
   int num_groups() const { return island->group_end - island->group_begin; }
   int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
-  const DofLaw& dof_law(int i) const { return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]]; }
+  const DofLaw& dof_law(int i) const {
+    return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]];
+  }
   int local_dof(int dof) const {
     const Model& model = *problem->model;
     const int tree = model.links[model.dofs[dof].link].tree;
@@ -238,7 +242,8 @@ bool NewtonWorkspace::Solver::calc_direction() {
   return true;
 }
 
-// First and second derivative of the cost at v + alpha dv, up to a constant of the quadratic part that `along` adds.
+// First and second derivative of the cost at v + alpha dv, up to a constant of the quadratic part that
+// `along` adds.
 LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
   LineDerivatives d;
   const ContactOptions& o = problem->options;
@@ -249,14 +254,16 @@ LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
       const ConstraintGroup& c = group(g);
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         double first, second;
-        Law::evaluate_along(problem->contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at], &first, &second);
+        Law::evaluate_along(problem->contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at],
+                            &first, &second);
         d.first += first;
         d.second += second;
       }
       if (c.contact_begin == c.contact_end) {
         for (int r = 0; r < c.num_rows; ++r) {
           double l, h;
-          const double gamma = capstan::evaluate(problem->laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
+          const double gamma =
+              capstan::evaluate(problem->laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
           d.first -= gamma * dU[g][r];
           d.second += h * dU[g][r] * dU[g][r];
         }
@@ -376,8 +383,8 @@ void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
     for (int i = c.contact_begin; i < c.contact_end; ++i) {
-      capstan::evaluate(o.law, o.normal_law, problem->contacts[i], problem->X[i] * U[g], nullptr, &workspace->impulse[i],
-                        nullptr);
+      capstan::evaluate(o.law, o.normal_law, problem->contacts[i], problem->X[i] * U[g], nullptr,
+                        &workspace->impulse[i], nullptr);
     }
     if (c.contact_begin == c.contact_end) {
       for (int r = 0; r < c.num_rows; ++r) workspace->law_impulse[c.law_begin + r] = group_impulse[g][r];

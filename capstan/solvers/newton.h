@@ -2,9 +2,10 @@
 //
 //   H dv = -grad,   grad = A (v - v*) - J^T gamma(v),   H = A + J^T G(v) J,   v <- v + alpha dv
 //
-// Each island is solved apart. All contacts of one pair of links are summed to a 6-vector of impulse and a 6x6 Hessian
-// before a Jacobian is applied. alpha is the root of the directional derivative, found by Newton with bisection as its
-// safeguard; an evaluation costs O(contacts). Stops when the scaled momentum residual is small (eq. 26):
+// Each island is solved apart. All contacts of one pair of links are summed to a 6-vector of impulse and a
+// 6x6 Hessian before a Jacobian is applied. alpha is the root of the directional derivative, found by Newton
+// with bisection as its safeguard; an evaluation costs O(contacts). Stops when the scaled momentum residual
+// is small (eq. 26):
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
@@ -26,15 +27,15 @@ struct NewtonOptions {
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 100;
   LineSearch line_search = LineSearch::exact;
-  int num_threads = 1;                // islands are solved in parallel; the result is the same for any number
+  int num_threads = 1;  // islands are solved in parallel; the result is the same for any number
 };
 
 // The answer, and memory that solves of one model reuse.
 struct NewtonWorkspace {
-  VecX v;                             // [dofs] the solution
-  std::vector<Vec3> impulse;          // [contacts] gamma in the contact frame, on b from a [N s]
-  std::vector<double> law_impulse;    // [scalar laws]
-  std::vector<double> dof_impulse;    // [dof laws] along the law's own direction
+  VecX v;                           // [dofs] the solution
+  std::vector<Vec3> impulse;        // [contacts] gamma in the contact frame, on b from a [N s]
+  std::vector<double> law_impulse;  // [scalar laws]
+  std::vector<double> dof_impulse;  // [dof laws] along the law's own direction
 
   struct Solver;
   std::vector<std::shared_ptr<Solver>> solvers;  // one for each thread

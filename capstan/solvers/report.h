@@ -6,11 +6,12 @@ namespace capstan {
 struct SolverReport {
   bool converged = true;
   int islands = 0;
-  int iterations = 0;               // of all islands together
-  int most_iterations = 0;          // of one island
+  int iterations = 0;       // of all islands together
+  int most_iterations = 0;  // of one island
   int factorizations = 0;
   int line_search_evaluations = 0;
-  double momentum_residual = 0;     // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (sap.txt eq. 26)
+  double momentum_residual =
+      0;  // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (sap.txt eq. 26)
   int worst_island = -1;
 };
 

@@ -287,37 +287,6 @@ bool is_stable(Integrator integrator, double dt, double frequency_squared, doubl
   return true;
 }
 
-std::string not_simulated(const Model& model) {
-  int limits = 0, frictions = 0, loops = 0, shapes = 0;
-  const auto limited = [](const Range& r) { return r.lower > -kInfinity || r.upper < kInfinity; };
-  for (const ModelJoint& joint : model.joints) {
-    limits += static_cast<int>(std::count_if(joint.limits.begin(), joint.limits.end(), limited));
-  }
-  for (const ModelDof& dof : model.dofs) frictions += dof.dry_friction > 0;
-  for (const ModelTendon& tendon : model.tendons) {
-    limits += tendon.limits && limited(*tendon.limits);
-    frictions += tendon.dry_friction > 0;
-  }
-  for (const ModelConstraint& constraint : model.constraints) loops += constraint.active;
-  const int num_shapes = static_cast<int>(model.shapes.size());
-  for (int a = 0; a < num_shapes; ++a) {
-    for (int b = 0; b < num_shapes; ++b) {
-      if (!may_collide(model, a, b)) continue;
-      ++shapes;
-      break;
-    }
-  }
-  std::string text;
-  const auto add = [&](int count, const char* one, const char* many) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, count == 1 ? one : many);
-  };
-  add(limits, "joint limit", "joint limits");
-  add(frictions, "dry friction", "dry frictions");
-  add(loops, "loop constraint", "loop constraints");
-  add(shapes, "colliding shape", "colliding shapes");
-  return text;
-}
-
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics) {
   examine_masses(scene, model, diagnostics);
   examine_names("body", scene.bodies, diagnostics);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace capstan {
 namespace {
 
@@ -21,26 +23,72 @@ void check_finite(const Model& model, const State& before, const State& after, d
   }
 }
 
+void check_free_motion(const Model& model, const State& state, const Motion& motion,
+                       const StepOptions& options) {
+  if (!motion.v_star.allFinite()) {
+    State next = state;
+    next.v = motion.v_star;
+    check_finite(model, state, next, options.dt);
+  }
+  if (motion.converged) return;
+  throw StepFailure(
+      fmt::format("step {} at t = {:g} s failed: the free motion of integrator {} did not converge in {} "
+                  "iterations (relative "
+                  "residual {:.1e}). Try a smaller time step than {:g} s",
+                  state.step, state.time, integrator_name(options.integrator), motion.iterations,
+                  motion.residual, options.dt));
+}
+
+// Names the island's first body, so that a user finds the place.
+void check_solver(const Model& model, const State& state, const Problem& problem,
+                  const SolverReport& report) {
+  if (report.converged) return;
+  const Island& island = problem.islands[std::max(0, report.worst_island)];
+  const int tree = problem.island_trees[island.tree_begin];
+  throw StepFailure(
+      fmt::format("step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
+                  "residual {:.1e} after {} "
+                  "iterations) among the {} tree(s) with body '{}'. Try a smaller time step, softer contact, "
+                  "or let the run go on with "
+                  "the best iterate",
+                  state.step, state.time, report.momentum_residual, report.most_iterations,
+                  island.tree_end - island.tree_begin,
+                  model.bodies[model.links[model.trees[tree].link_begin].body].name));
+}
+
 }  // namespace
 
 StepOptions step_options(const Model& model) {
-  return {model.options.dt, model.options.integrator};
+  StepOptions options;
+  options.dt = model.options.dt;
+  options.integrator = model.options.integrator;
+  return options;
 }
 
 Workspace make_workspace(const Model& model) {
-  return {make_motion(model), make_momentum_workspace(model), initial_state(model),
-          VecX::Zero(model.num_velocities())};
+  Workspace w;
+  w.motion = make_motion(model);
+  w.momentum = make_momentum_workspace(model);
+  w.collision = make_collision_workspace(model);
+  w.newton = make_newton_workspace(model);
+  w.next = initial_state(model);
+  w.v_advance = VecX::Zero(model.num_velocities());
+  return w;
 }
 
 Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
   calc_free_motion(model, *state, input, dt, theta, &w->motion);
-  const VecX& v = w->motion.v_star;
+  check_free_motion(model, *state, w->motion, options);
+  collide(model, w->motion.placement, &w->collision, &w->contacts);
+  assemble(model, *state, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
+  const SolverReport solver = solve_newton(w->problem, options.newton, &w->newton);
+  const VecX& v = w->newton.v;
 
   w->next = *state;
-  w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
   w->next.v = v;
+  w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
   move(model, state->q, w->v_advance, dt, &w->next.q);
   if (model.options.conserve_momentum) {
     balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
@@ -48,16 +96,12 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);
-  if (!w->motion.converged) {
-    throw StepFailure(
-        fmt::format("step {} at t = {:g} s failed: the free motion of integrator {} did not converge in {} "
-                    "iterations (relative "
-                    "residual {:.1e}). Try a smaller time step than {:g} s",
-                    state->step, state->time, integrator_name(options.integrator), w->motion.iterations,
-                    w->motion.residual, dt));
-  }
+  if (options.fail_if_not_converged) check_solver(model, *state, w->problem, solver);
   std::swap(*state, w->next);
-  return {w->motion.iterations, w->motion.residual};
+
+  Report report{w->motion.iterations, w->motion.residual, w->contacts.size(), 0, solver};
+  for (const double distance : w->contacts.distance) report.deepest = std::max(report.deepest, -distance);
+  return report;
 }
 
 Mechanics calc_mechanics(const Model& model, const State& state) {

@@ -6,6 +6,8 @@
 
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/dynamics/momentum.h"
+#include "capstan/problem/problem.h"
+#include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 
 namespace capstan {
@@ -14,6 +16,9 @@ namespace capstan {
 struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
   double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
+  int contacts = 0;
+  double deepest = 0;   // [m] largest overlap at the beginning of the step
+  SolverReport solver;  // the contact problem; momentum_residual is the certificate
 };
 
 // A step could not be made; the state before it is intact. what() says when, where and why.
@@ -26,6 +31,11 @@ class StepFailure : public std::runtime_error {
 struct Workspace {
   Motion motion;
   MomentumWorkspace momentum;
+  CollisionWorkspace collision;
+  Contacts contacts;  // of the last step, at its beginning
+  AssemblyWorkspace assembly;
+  Problem problem;
+  NewtonWorkspace newton;  // impulses of the last step
   State next;
   VecX v_advance;
 };
@@ -34,6 +44,9 @@ Workspace make_workspace(const Model& model);
 struct StepOptions {
   double dt = 0.005;  // [s]
   Integrator integrator = Integrator::semi_implicit;
+  ContactOptions contact;
+  NewtonOptions newton;
+  bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
 };
 StepOptions step_options(const Model& model);  // those of the scene
 
