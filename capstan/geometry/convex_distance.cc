@@ -1,5 +1,6 @@
 #include "capstan/geometry/convex_distance.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "capstan/geometry/epa.h"
@@ -177,13 +178,14 @@ double convex_distance(const Collider& A, const Collider& B, const Transform& X_
   if (g.status == GjkResult::Status::separated) {
     *witness = g.witness;
     const bool exact = !curved && g.gap <= 1e-13 * scale;
-    done =
-        exact || polish(&pair, g.simplex, scale, witness) || (!curved && g.gap <= 1e-3 * g.witness.distance);
-    if (curved && !done) {
+    done = exact || polish(&pair, g.simplex, scale, witness);
+    if (!done) {
+      // Once more from the normal found: a fresh simplex is better conditioned than one that has stalled.
+      const double gap = curved ? kInfinity : g.gap;
       g = gjk(&pair, g.witness.n, kInfinity, 1e-14 * scale);
       if (g.status == GjkResult::Status::separated) {
-        *witness = g.witness;
-        done = polish(&pair, g.simplex, scale, witness) || g.gap <= 1e-3 * g.witness.distance;
+        if (g.gap < gap) *witness = g.witness;
+        done = polish(&pair, g.simplex, scale, witness) || std::min(g.gap, gap) <= 1e-3 * witness->distance;
       }
     }
   }
