@@ -34,10 +34,6 @@ int check(const CheckOptions& options) {
     fmt::print(stderr, "{}\n", to_string(diagnostics.list[i]));
   }
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
-  if (errors == 0) {
-    const std::string missing = not_simulated(model);
-    if (!missing.empty()) fmt::print(stderr, "note: not simulated yet: {}\n", missing);
-  }
   if (!options.quiet) {
     fmt::print("{}: {} error{}, {} warning{}\n", path, errors, errors == 1 ? "" : "s", warnings,
                warnings == 1 ? "" : "s");

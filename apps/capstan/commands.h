@@ -89,7 +89,7 @@ LoadedScene load(const std::string& path_or_name, bool strict);
 StepOptions choose_step_options(StepOptions from_scene, const std::optional<double>& dt,
                                 const std::string& integrator);
 
-// Warnings and the note about what is not simulated yet, on stderr.
+// Warnings, on stderr.
 void tell_warnings(const LoadedScene& loaded);
 
 // "0:07", "12:34", "3:05:00".

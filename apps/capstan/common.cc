@@ -48,8 +48,6 @@ StepOptions choose_step_options(StepOptions options, const std::optional<double>
 
 void tell_warnings(const LoadedScene& loaded) {
   if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
-  const std::string missing = not_simulated(loaded.model);
-  if (!missing.empty()) fmt::print(stderr, "note: not simulated yet: {}\n", missing);
 }
 
 std::string clock_text(double seconds) {

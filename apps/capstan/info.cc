@@ -107,8 +107,6 @@ void print_text(const LoadedScene& loaded) {
   std::string keyframes;
   for (const ModelKeyframe& k : m.keyframes) keyframes += (keyframes.empty() ? "" : ", ") + k.name;
   row("keyframes", keyframes.empty() ? "none" : keyframes);
-  const std::string missing = not_simulated(m);
-  if (!missing.empty()) row("not simulated", missing + " (yet)");
 
   const int on_world = static_cast<int>(
       std::count_if(m.shapes.begin(), m.shapes.end(), [](const ModelShape& s) { return s.body == 0; }));
@@ -149,7 +147,6 @@ void print_json(const LoadedScene& loaded) {
   j["integrator"] = integrator_name(m.options.integrator);
   j["duration"] = m.options.duration;
   j["fingerprint"] = fmt::format("{:016x}", m.fingerprint);
-  j["not_simulated"] = not_simulated(m);
   j["bodies"] = Json::array();
   for (std::size_t b = 1; b < m.bodies.size(); ++b) {
     const ModelBody& body = m.bodies[b];

@@ -22,10 +22,6 @@ namespace capstan {
 // `model` is compile(scene). The options are those that the run will use.
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics);
 
-// What the model has but steps leave out in this version, counted: "12 joint limits, 1 loop constraint".
-// Empty when a run is complete.
-std::string not_simulated(const Model& model);
-
 // Shapes that may collide and overlap by more than 1 mm, each pair once with its largest depth.
 struct Overlap {
   int shape_a = 0, shape_b = 0;

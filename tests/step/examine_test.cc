@@ -300,24 +300,5 @@ TEST(Examine, TimeStepTooLargeForAnExplicitSpring) {
   EXPECT_HAS(finding(scene), "PD gain");
 }
 
-TEST(NotSimulated, CountsWhatStepsLeaveOut) {
-  Scene scene = one_body();
-  EXPECT_EQ(not_simulated(compile(scene)), "");
-  scene.bodies[0].joints[0].limits = {{-1, 1}};
-  EXPECT_EQ(not_simulated(compile(scene)), "1 joint limit");
-  scene.bodies[0].joints[0].limits = {{-kInfinity, kInfinity}};
-  EXPECT_EQ(not_simulated(compile(scene)), "");
-  scene.bodies[0].joints[0].limits = {{-1, 1}};
-  scene.bodies[0].joints[0].dry_friction = 0.1;
-  scene.shapes.push_back(make_shape(kWorld, HalfSpace{}));
-  Constraint loop;
-  loop.name = "loop";
-  loop.body_a = "a";
-  loop.pose_a = Pose{};
-  scene.constraints = {loop};
-  EXPECT_EQ(not_simulated(compile(scene)),
-            "1 joint limit, 1 dry friction, 1 loop constraint, 2 colliding shapes");
-}
-
 }  // namespace
 }  // namespace capstan
