@@ -98,7 +98,7 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
       g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
     }
     if (tendon.transmission.tree >= 0) {
-      g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping});
+      g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping, false});
     }
   }
   if (model.actuators.empty()) return;
@@ -112,7 +112,7 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
     }
     const bool has_gradient = !r.saturated && (a.bias[1] < 0 || a.bias[2] < 0) && a.transmission.tree >= 0;
     if (has_gradient)
-      g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2])});
+      g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2]), true});
   }
   for (int k = 0; k < n; ++k) {
     const double limit = model.dofs[k].effort_limit;

@@ -35,6 +35,7 @@ struct ForceGradient {
   struct Term {
     const Transmission* transmission = nullptr;
     double stiffness = 0, damping = 0;
+    bool is_actuator = false;  // then it does not act on saturated dofs
   };
   VecX stiffness, damping;  // [dofs]
   std::vector<Term> terms;  // of transmissions within one tree
