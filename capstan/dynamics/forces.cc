@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/base/hash.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -122,14 +123,16 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   }
 }
 
-double signature(const ForceGradient& g) {
-  double sum = 0, weight = 1;
-  for (const ForceGradient::Term& term : g.terms) sum += ++weight * (term.stiffness + term.damping);
-  for (const char saturated : g.saturated) {
-    ++weight;
-    if (saturated) sum += weight;
+std::uint64_t signature(const ForceGradient& g) {
+  Hash hash;
+  for (const ForceGradient::Term& term : g.terms) {
+    hash.add(&term.transmission, sizeof term.transmission);
+    hash.add(term.stiffness);
+    hash.add(term.damping);
+    hash.add(static_cast<std::int64_t>(term.is_actuator));
   }
-  return sum;
+  if (!g.saturated.empty()) hash.add(g.saturated.data(), g.saturated.size());
+  return hash.value;
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

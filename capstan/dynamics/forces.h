@@ -11,6 +11,7 @@
 //       rest range
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "capstan/model/model.h"
@@ -46,7 +47,7 @@ struct ForceGradient {
 
 // Differs when springs, tendons or actuators have begun or ceased to act: A is then no longer that of the
 // gradient.
-double signature(const ForceGradient& gradient);
+std::uint64_t signature(const ForceGradient& gradient);
 
 ForceGradient make_force_gradient(const Model& model);
 

@@ -289,7 +289,7 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
     return;
   }
   const double scale = norm + momentum_scale(model, state, dt, s);
-  double assembled = 0;
+  std::uint64_t assembled = 0;
   for (; motion->iterations < kMaxIterations; ++motion->iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M);

@@ -178,7 +178,7 @@ void ModelCompiler::compile_shapes() {
     const std::string who = quoted("shape", s.name);
     const int body = resolve(body_index, "body", s.body, s.where, "the body of " + who);
     const int material = resolve(material_index, "material", s.material, s.where, "the material of " + who);
-    if (body < 0 || material < 0 || !is_sound(s.pose)) continue;
+    if (body < 0 || material < 0 || !is_sound(s.pose) || !why_unsound(s.shape).empty()) continue;
     const ModelBody& b = model.bodies[body];
     ModelShape entry;
     entry.name = s.name;
@@ -208,7 +208,7 @@ void ModelCompiler::compile_shapes() {
         std::holds_alternative<ConvexMesh>(s.shape) || std::holds_alternative<SurfaceMesh>(s.shape);
     const bool weighs = sources[body] != nullptr && !sources[body]->inertia && s.has_mass &&
                         (s.mass ? *s.mass > 0 : s.density > 0);
-    if (is_mesh && weighs && why_unsound(s.shape).empty() && !(volume_properties(s.shape).volume > 0)) {
+    if (is_mesh && weighs && !(volume_properties(s.shape).volume > 0)) {
       diagnostics.warning(
           s.where, fmt::format("{} adds no mass to body '{}': its mesh encloses no volume", who, s.body),
           "close the mesh with triangles that are counter-clockwise from outside, or give the body an "
@@ -314,6 +314,12 @@ void ModelCompiler::compile_transmissions() {
       if (joint < 0) continue;
       const ModelJoint& j = model.joints[joint];
       const int n = num_velocities(j.type);
+      if (j.type == JointType::free && entry.bias[1] != 0) {  // bias[1] times a length that is always 0
+        diagnostics.warning(actuator.where,
+                            who + " has a position bias on a free joint, which has no length: it is left out",
+                            "give the free joint a stiffness, or use bias[0] and bias[2] only");
+        entry.bias[1] = 0;
+      }
       for (int k = 0; k < n; ++k) {
         if (n == 1 || actuator.gear[k] != 0) entry.transmission.terms.push_back({j.v + k, actuator.gear[k]});
       }

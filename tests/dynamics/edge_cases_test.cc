@@ -140,6 +140,50 @@ TEST(EdgeCases, ATendonOnASaturatedDofStaysImplicit) {
   }
 }
 
+// A position gain has nothing to act on at a free joint: its velocity gain must still be implicit, and the
+// step must not fail for a stiffness that is not there.
+TEST(EdgeCases, APdActuatorOnAFreeJointDampsOnly) {
+  Scene scene;
+  scene.options.gravity.setZero();
+  scene.bodies = {make_body("a", kWorld, JointType::free, Vec3::Zero())};
+  scene.initial.v["a_joint"] = {1, 0, 0, 0, 0, 0};
+  Actuator pd;
+  pd.name = "pd";
+  pd.joint = "a_joint";
+  pd.gain = 0;
+  pd.bias = Vec3(0, -1e6, -10);
+  scene.actuators.push_back(pd);
+  const Model model = compile(scene);
+  const State s = run(model, Integrator::semi_implicit, 0.01, 0.01);
+  EXPECT_NEAR(s.v[0], 1 / (1 + 0.01 * 10), 1e-14);
+}
+
+// Which springs act must be told apart exactly: with these numbers a weighted sum could not.
+TEST(EdgeCases, TheSignatureTellsWhichTendonActs) {
+  Scene scene;
+  scene.bodies = {make_body("a", kWorld, JointType::prismatic), make_body("b", kWorld, JointType::prismatic)};
+  const auto add = [&](const char* name, const char* joint, double stiffness) {
+    Tendon tendon;
+    tendon.name = name;
+    tendon.terms = {{joint, 1}};
+    tendon.stiffness = stiffness;
+    tendon.spring_rest = {-1, 1};
+    scene.tendons.push_back(tendon);
+  };
+  add("first", "a_joint", 3);
+  add("second", "b_joint", 2);
+  const Model model = compile(scene);
+  ForceGradient gradient = make_force_gradient(model);
+  VecX tau(2);
+  const auto signature_at = [&](double a, double b) {
+    calc_forces(model, Vec2(a, b), VecX::Zero(2), VecX::Zero(0), &tau, &gradient);
+    return signature(gradient);
+  };
+  EXPECT_EQ(signature_at(2, 0), signature_at(3, 0));
+  EXPECT_NE(signature_at(2, 0), signature_at(0, 2));
+  EXPECT_NE(signature_at(2, 0), signature_at(0, 0));
+}
+
 TEST(EdgeCases, NothingThatMovesStepsThroughTime) {
   for (const bool fixed_body : {false, true}) {
     Scene scene;

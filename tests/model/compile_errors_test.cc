@@ -559,6 +559,12 @@ TEST(CompileErrors, Warnings) {
           {"plane", [](Scene& s) { s.shapes[0].shape = HalfSpace{}; },
            "shape 'hull' is a half_space on a moving body"},
           {"energy", [](Scene& s) { s.actuators[0].bias[1] = 1; }, "it feeds energy in"},
+          {"position bias on a free joint",
+           [](Scene& s) {
+             s.actuators[0].joint = "stone_joint";
+             s.actuators[0].bias[1] = -1;
+           },
+           "actuator 'motor' has a position bias on a free joint, which has no length: it is left out"},
           {"tendon rotor", [](Scene& s) { s.tendons[0].rotor_inertia = 1; },
            "tendon 'rope' has a rotor inertia over several joints, which is not simulated"},
           {"inverted mesh",
