@@ -180,6 +180,16 @@ void ModelCompiler::compile_shapes() {
     const int material = resolve(material_index, "material", s.material, s.where, "the material of " + who);
     if (body < 0 || material < 0 || !is_sound(s.pose) || !why_unsound(s.shape).empty()) continue;
     const ModelBody& b = model.bodies[body];
+    const bool is_mesh =
+        std::holds_alternative<ConvexMesh>(s.shape) || std::holds_alternative<SurfaceMesh>(s.shape);
+    const bool weighs = sources[body] != nullptr && !sources[body]->inertia && s.has_mass &&
+                        (s.mass ? *s.mass > 0 : s.density > 0);
+    if (is_mesh && weighs && !(volume_properties(s.shape).volume > 0)) {
+      diagnostics.warning(
+          s.where, fmt::format("{} adds no mass to body '{}': its mesh encloses no volume", who, s.body),
+          "close the mesh with triangles that are counter-clockwise from outside, or give the body an "
+          "inertia");
+    }
     ModelShape entry;
     entry.name = s.name;
     entry.body = body;
@@ -203,16 +213,6 @@ void ModelCompiler::compile_shapes() {
     if (can_not_move && b.link != 0 && s.collides) {
       diagnostics.warning(s.where, fmt::format("{} is a {} on a moving body", who, shape_name(s.shape)),
                           "half spaces and height fields are meant for the world");
-    }
-    const bool is_mesh =
-        std::holds_alternative<ConvexMesh>(s.shape) || std::holds_alternative<SurfaceMesh>(s.shape);
-    const bool weighs = sources[body] != nullptr && !sources[body]->inertia && s.has_mass &&
-                        (s.mass ? *s.mass > 0 : s.density > 0);
-    if (is_mesh && weighs && !(volume_properties(s.shape).volume > 0)) {
-      diagnostics.warning(
-          s.where, fmt::format("{} adds no mass to body '{}': its mesh encloses no volume", who, s.body),
-          "close the mesh with triangles that are counter-clockwise from outside, or give the body an "
-          "inertia");
     }
     model.shapes.push_back(entry);
   }
