@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/base/hash.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -98,7 +99,7 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
       g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
     }
     if (tendon.transmission.tree >= 0) {
-      g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping});
+      g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping, false});
     }
   }
   if (model.actuators.empty()) return;
@@ -112,7 +113,7 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
     }
     const bool has_gradient = !r.saturated && (a.bias[1] < 0 || a.bias[2] < 0) && a.transmission.tree >= 0;
     if (has_gradient)
-      g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2])});
+      g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2]), true});
   }
   for (int k = 0; k < n; ++k) {
     const double limit = model.dofs[k].effort_limit;
@@ -122,14 +123,16 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   }
 }
 
-double signature(const ForceGradient& g) {
-  double sum = 0, weight = 1;
-  for (const ForceGradient::Term& term : g.terms) sum += ++weight * (term.stiffness + term.damping);
-  for (const char saturated : g.saturated) {
-    ++weight;
-    if (saturated) sum += weight;
+std::uint64_t signature(const ForceGradient& g) {
+  Hash hash;
+  for (const ForceGradient::Term& term : g.terms) {
+    hash.add(&term.transmission, sizeof term.transmission);
+    hash.add(term.stiffness);
+    hash.add(term.damping);
+    hash.add(static_cast<std::int64_t>(term.is_actuator));
   }
-  return sum;
+  if (!g.saturated.empty()) hash.add(g.saturated.data(), g.saturated.size());
+  return hash.value;
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

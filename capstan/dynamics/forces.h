@@ -11,6 +11,7 @@
 //       rest range
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "capstan/model/model.h"
@@ -35,6 +36,7 @@ struct ForceGradient {
   struct Term {
     const Transmission* transmission = nullptr;
     double stiffness = 0, damping = 0;
+    bool is_actuator = false;  // then it does not act on saturated dofs
   };
   VecX stiffness, damping;  // [dofs]
   std::vector<Term> terms;  // of transmissions within one tree
@@ -45,7 +47,7 @@ struct ForceGradient {
 
 // Differs when springs, tendons or actuators have begun or ceased to act: A is then no longer that of the
 // gradient.
-double signature(const ForceGradient& gradient);
+std::uint64_t signature(const ForceGradient& gradient);
 
 ForceGradient make_force_gradient(const Model& model);
 

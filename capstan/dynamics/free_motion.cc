@@ -1,5 +1,7 @@
 #include "capstan/dynamics/free_motion.h"
 
+#include <fmt/core.h>
+
 #include <Eigen/LU>
 #include <cmath>
 #include <limits>
@@ -60,16 +62,39 @@ Motion make_motion(const Model& model) {
        {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv}) {
     *x = VecX::Zero(nv);
   }
-  for (const Tree& tree : model.trees) {
-    s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
-    s.lu.emplace_back(tree.num_dofs());
-  }
   return motion;
 }
 
 namespace {
 
 using Scratch = Motion::Scratch;
+
+// Sizes that do not fit the model would be read beyond their end.
+void check_sizes(const Model& model, const State& state, const Input& input) {
+  const int nq = model.num_positions, nv = model.num_velocities();
+  const int nu = static_cast<int>(model.actuators.size());
+  if (state.q.size() != nq || state.v.size() != nv || state.control.size() != nu) {
+    throw InputError(
+        {},
+        fmt::format("the state has {} positions, {} velocities and {} controls; the model has {}, "
+                    "{} and {}",
+                    state.q.size(), state.v.size(), state.control.size(), nq, nv, nu),
+        "begin with initial_state() of the same model");
+  }
+  if (input.generalized_force.size() != 0 && input.generalized_force.size() != nv) {
+    throw InputError({},
+                     fmt::format("generalized_force has {} numbers; the model has {} dofs",
+                                 input.generalized_force.size(), nv),
+                     "give one number for each dof, or none");
+  }
+  for (const BodyForce& f : input.body_forces) {
+    if (f.body >= 0 && f.body < static_cast<int>(model.bodies.size())) continue;
+    throw InputError(
+        {},
+        fmt::format("a force acts on body {}; the model has bodies 0 to {}", f.body, model.bodies.size() - 1),
+        "take the index from Model::find_body()");
+  }
+}
 
 void calc_external(const Model& model, const Placement& placement, const Input& input, VecX* external) {
   if (input.generalized_force.size() > 0) {
@@ -110,10 +135,11 @@ void assemble_system(const Model& model, double dt, const Scheme& scheme, const 
   }
   for (const ForceGradient::Term& term : s.gradient.terms) {
     const double c = kk * term.stiffness + dd * term.damping;
+    const auto is_cut = [&](int dof) { return term.is_actuator && s.gradient.saturated[dof]; };
     for (const auto& i : term.transmission->terms) {
-      if (s.gradient.saturated[i.dof]) continue;
+      if (is_cut(i.dof)) continue;
       for (const auto& j : term.transmission->terms) {
-        if (j.dof > i.dof || s.gradient.saturated[j.dof]) continue;
+        if (j.dof > i.dof || is_cut(j.dof)) continue;
         for (int at = pattern.row_start[i.dof]; at < pattern.row_start[i.dof + 1]; ++at) {
           if (pattern.columns[at] == j.dof) (*A)[at] += c * i.coefficient * j.coefficient;
         }
@@ -162,6 +188,12 @@ double momentum_scale(const Model& model, const State& state, double dt, Scratch
 // One Newton direction for the implicit schemes: the exact Jacobian of m at v, tree by tree.
 void calc_implicit_direction(const Model& model, const State& state, double dt, const Scheme& scheme,
                              const VecX& v, Scratch& s, const VecX& m, VecX* dv) {
+  if (s.jacobian.empty()) {  // at the first implicit step: a tree of many dofs has a large one
+    for (const Tree& tree : model.trees) {
+      s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
+      s.lu.emplace_back(tree.num_dofs());
+    }
+  }
   s.v = scheme.theta * v + (1 - scheme.theta) * state.v;
   s.a = (v - state.v) / dt;
   calc_derivative_terms(model, s.placement, s.velocity, s.v, s.a, &s.derivatives);
@@ -201,7 +233,7 @@ void calc_implicit_direction(const Model& model, const State& state, double dt, 
     const int t = term.transmission->tree, base = model.trees[t].dof_begin;
     const double c = kk * term.stiffness + dd * term.damping;
     for (const auto& i : term.transmission->terms) {
-      if (s.gradient.saturated[i.dof]) continue;
+      if (term.is_actuator && s.gradient.saturated[i.dof]) continue;
       for (const auto& j : term.transmission->terms) {
         s.jacobian[t](i.dof - base, j.dof - base) += c * i.coefficient * j.coefficient;
       }
@@ -246,8 +278,18 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
   constexpr double kTolerance = 1e-14, kAcceptable = 1e-9;
   calc_residual(model, state, dt, scheme, v, s, &s.m);
   double norm = scaled_norm(model, s.M, s.m);
+  if (!std::isfinite(norm)) {  // a force or a state that is not finite, or too large: NaN in v* tells where
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (int k = 0; k < v.size(); ++k) {
+      if (!std::isfinite(s.m[k])) v[k] = kNan;
+    }
+    if (v.allFinite()) v.setConstant(kNan);
+    motion->residual = kNan;
+    motion->converged = false;
+    return;
+  }
   const double scale = norm + momentum_scale(model, state, dt, s);
-  double assembled = 0;
+  std::uint64_t assembled = 0;
   for (; motion->iterations < kMaxIterations; ++motion->iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M);
@@ -304,6 +346,7 @@ void solve_momentum_balance(const Model& model, const State& state, const Input&
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                       const Scheme& scheme, Motion* motion) {
+  check_sizes(model, state, input);
   solve_momentum_balance(model, state, input, dt, scheme, motion);
   if (!model.options.conserve_momentum || !motion->v_star.allFinite()) return;
   Scratch& s = *motion->scratch;

@@ -11,7 +11,8 @@
 //   explicit_euler    0      0         0
 //   symplectic_euler  0      1         0
 //   semi_implicit     0      1         1        springs, damping, PD gains implicit; the rest symplectic
-//   Euler implicit_euler    1      1         1 midpoint          1/2    1/2       1/2      second order
+//   implicit_euler    1      1         1
+//   midpoint          1/2    1/2       1/2      second order
 //
 //   A = M(q^theta) + dt^2 theta1 theta_vq K + dt theta1 D      (eq. 15; symmetric positive definite)
 //
@@ -33,7 +34,8 @@ struct Scheme {
 };
 Scheme scheme(Integrator integrator);
 
-// The result of free_motion and its scratch memory; make_motion allocates all of it.
+// The result of free_motion and its scratch memory; make_motion allocates it, but for the Jacobians of the
+// implicit schemes, which come with their first step.
 struct Motion {
   Placement placement;  // at q0: contacts and Jacobians are taken here
   VecX A;               // values in the rows of Model::system_pattern

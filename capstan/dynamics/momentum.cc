@@ -48,6 +48,17 @@ Vec6 calc_weight(const Model& model, const Placement& placement, int t, const Ve
   return f;
 }
 
+// Centre of mass of a tree, world.
+Vec3 calc_tree_com(const Model& model, const Placement& placement, int t) {
+  double mass = 0;
+  Vec3 h = Vec3::Zero();
+  for (int l = model.trees[t].link_begin; l < model.trees[t].link_end; ++l) {
+    mass += placement.inertia[l].mass;
+    h += placement.inertia[l].h;
+  }
+  return placement.origin[t] + h / mass;
+}
+
 // The w that gives the momentum `target`: see the head of momentum.h. I and l in root axes. Returns the
 // better of the two guesses when Newton cannot improve it.
 Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, const Vec3& target, double dt,
@@ -123,8 +134,12 @@ void balance_momentum(const Model& model, const State& state, const Placement& s
     const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
     Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
     if (is_free) {
-      P = before.P + dt * (calc_weight(model, start, t, before.com).tail<3>() + f);
-      L = before.L + dt * (F * force.segment<3>(iw) + cross(Vec3(X0.p - before.com), f));
+      // Gravity has a moment about the centre of mass where it does not act on every body.
+      const Vec3 com = calc_tree_com(model, at_forces, t);
+      const Vec6 weight = calc_weight(model, at_forces, t, com);
+      const Vec3 root_from_com = at_forces.X_WL[tree.link_begin].p - com;
+      P = before.P + dt * (weight.tail<3>() + f);
+      L = before.L + dt * (weight.head<3>() + F * force.segment<3>(iw) + cross(root_from_com, f));
     } else {
       L = before.L + cross(arm_to_com(before, X0), before.P) +
           dt * (calc_weight(model, at_forces, t, X0 * stage.position).head<3>() + F * force.segment<3>(iw));

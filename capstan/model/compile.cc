@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "capstan/model/compiler.h"
+#include "capstan/model/inertia.h"
 
 namespace capstan {
 namespace {
@@ -31,38 +32,66 @@ int find(const std::vector<T>& things, const std::string& name) {
 }  // namespace
 
 // A dof that nothing resists has no acceleration: it carries no mass, inertia or rotor, nor does anything
-// after it.
+// after it. Examined with all joints at their reference: a mass matrix that is singular elsewhere fails in
+// the step.
 void ModelCompiler::check_mass_matrix() {
-  std::vector<double> mass(model.num_links());
+  std::vector<Inertia> composite(model.num_links());  // of each subtree, link frame
   for (int l = model.num_links() - 1; l > 0; --l) {
     const Link& link = model.links[l];
-    mass[l] += link.mass;
-    mass[link.parent] += mass[l];
+    const Body* body = sources[link.body];
+    add_inertia({link.mass, link.com, link.inertia}, {}, &composite[l]);
+    const bool is_free = model.stages[link.stage_begin].type == StageType::free;
+    add_inertia(composite[l], is_free ? link.X_PL * to_transform(body->pose) : link.X_PL,
+                &composite[link.parent]);
+    if (has_unknown_inertia[l]) {
+      has_unknown_inertia[link.parent] = 1;
+      continue;
+    }
+    const Inertia& whole = composite[l];
     bool has_rotors = true;
     for (int k = link.dof_begin; k < link.dof_end; ++k)
       has_rotors = has_rotors && model.dofs[k].rotor_inertia > 0;
-    if (mass[l] > 0 || has_rotors) continue;
-    const Body* body = sources[link.body];
-    diagnostics.error(
-        body->where,
-        fmt::format("body '{}' moves but neither it nor anything attached to it has mass", body->name),
-        "give it an inertia, or a shape with a density, or remove its joint");
+    if (has_rotors) continue;
+    if (!(whole.mass > 0)) {
+      diagnostics.error(
+          body->where,
+          fmt::format("body '{}' moves but neither it nor anything attached to it has mass", body->name),
+          "give it an inertia, or a shape with a density, or remove its joint");
+      continue;
+    }
+    for (int s = link.stage_begin; s < link.stage_end; ++s) {
+      const Stage& stage = model.stages[s];
+      const ModelDof& dof = model.dofs[stage.v];
+      if (stage.type == StageType::prismatic || dof.rotor_inertia > 0) continue;
+      // About the joint's centre; a free body turns about its centre of mass.
+      const Vec3 d = stage.type == StageType::free ? Vec3::Zero() : Vec3(whole.com - stage.position);
+      const Mat3 I = whole.about_com + whole.mass * (d.squaredNorm() * Mat3::Identity() - d * d.transpose());
+      const bool is_scalar = stage.type == StageType::revolute || stage.type == StageType::screw;
+      const double smallest = is_scalar
+                                  ? stage.axis.dot(I * stage.axis) + stage.pitch * stage.pitch * whole.mass
+                                  : principal_moments(I)[0];
+      if (smallest > 1e-14 * I.trace()) continue;
+      diagnostics.error(body->where,
+                        fmt::format("joint '{}' turns something without inertia about {}",
+                                    model.joints[dof.joint].name, is_scalar ? "its axis" : "some axis"),
+                        "give the body moments of inertia above 0, or the joint a rotor inertia");
+    }
   }
 }
 
 Model compile(const Scene& scene, Diagnostics* diagnostics) {
-  ModelCompiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}};
+  ModelCompiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   c.model.name = scene.name;
   c.model.options = scene.options;
   check_options(scene, *diagnostics);
   if (!c.compile_bodies()) return std::move(c.model);
-  c.compile_pattern();
+  if (!c.compile_pattern()) return std::move(c.model);
   c.check_mass_matrix();
   c.compile_materials();
   c.compile_shapes();
   c.compile_sites();
   c.compile_transmissions();
-  c.compile_system_pattern();
+  if (!c.compile_system_pattern()) return std::move(c.model);
   c.compile_constraints();
   c.compile_filters();
   c.compile_keyframes();

@@ -24,25 +24,49 @@ void index_names(const std::vector<T>& things, const char* kind, std::map<std::s
   }
 }
 
+void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d) {
+  if (is_sound(pose)) return;
+  d.error(where, who + " has a pose that is not finite or a zero quaternion", "write finite numbers");
+}
+
+void check_range(const Range& range, const Source& where, const std::string& who, Diagnostics& d) {
+  if (range.lower <= range.upper) return;
+  d.error(where,
+          fmt::format("{} has a range [{:g}, {:g}] with the lower above the upper", who, range.lower,
+                      range.upper),
+          "swap them");
+}
+
+void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
+  for (const double mu : {t.along, t.across}) {
+    if (mu >= 0 && std::isfinite(mu)) continue;
+    d.error(where, fmt::format("{} has friction tensor entry {:g}", who, mu), "write 0 or more");
+  }
+  if (!t.direction.allFinite() || !(t.direction.norm() > 1e-9)) {
+    d.error(where, who + " has a friction direction that is zero or not finite",
+            "write a direction such as 1 0 0");
+  }
+}
+
+std::string why_unsound_mesh(const TriangleMesh* mesh) {
+  if (mesh == nullptr || mesh->vertices.empty() || mesh->triangles.empty()) return "no mesh";
+  const int n = static_cast<int>(mesh->vertices.size());
+  for (const Vec3& vertex : mesh->vertices) {
+    if (!vertex.allFinite()) return "a vertex that is not finite";
+  }
+  for (const auto& triangle : mesh->triangles) {
+    for (const int i : triangle) {
+      if (i < 0 || i >= n) return fmt::format("a triangle with vertex {}, but only {} vertices", i, n);
+    }
+  }
+  return "";
+}
+
 void check_shape(const ShapeInstance& s, Diagnostics& d) {
   const std::string who = quoted("shape", s.name);
-  const auto positive = [&](double value, const char* what) {
-    if (!(value > 0) || std::isinf(value)) {
-      d.error(s.where, fmt::format("{} has {} {:g} m", who, what, value), "write a finite number above 0");
-    }
-  };
-  if (const auto* sphere = std::get_if<Sphere>(&s.shape)) positive(sphere->radius, "radius");
-  if (const auto* box = std::get_if<Box>(&s.shape)) positive(box->half_size.minCoeff(), "half size");
-  if (const auto* capsule = std::get_if<Capsule>(&s.shape)) {
-    positive(capsule->radius, "radius");
-    positive(capsule->half_length, "half length");
+  if (const std::string why = why_unsound(s.shape); !why.empty()) {
+    d.error(s.where, who + " has " + why, "write finite sizes above 0; meshes need vertices and triangles");
   }
-  if (const auto* cylinder = std::get_if<Cylinder>(&s.shape)) {
-    positive(cylinder->radius, "radius");
-    positive(cylinder->half_length, "half length");
-  }
-  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&s.shape))
-    positive(ellipsoid->radii.minCoeff(), "radius");
   if (!(s.density >= 0) || std::isinf(s.density)) {
     d.error(s.where, fmt::format("{} has density {:g} kg/m^3", who, s.density),
             "write a finite number of 0 or more");
@@ -54,9 +78,7 @@ void check_shape(const ShapeInstance& s, Diagnostics& d) {
     d.error(s.where, fmt::format("{} has margin {:g} m", who, s.margin),
             "write a finite number of 0 or more");
   }
-  if (!s.pose.position.allFinite() || !s.pose.quat_wxyz.allFinite() || !(s.pose.quat_wxyz.norm() > 1e-9)) {
-    d.error(s.where, who + " has a pose that is not finite or a zero quaternion", "write finite numbers");
-  }
+  check_pose(s.pose, s.where, who, d);
 }
 
 void check_material(const Material& m, Diagnostics& d) {
@@ -64,7 +86,8 @@ void check_material(const Material& m, Diagnostics& d) {
     if (!good) d.error(m.where, fmt::format("material '{}' has {} {:g}", m.name, what, value), remedy);
   };
   check(m.stiffness, m.stiffness > 0, "stiffness", "write a number of N/m above 0");
-  check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0, "stiffness per kilogram", "write 0 or more");
+  check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0 && std::isfinite(m.stiffness_per_kilogram),
+        "stiffness per kilogram", "write 0 or more");
   check(m.dissipation, m.dissipation >= 0 && std::isfinite(m.dissipation), "dissipation",
         "write 0 or more s/m");
   check(m.relaxation_time, std::isfinite(m.relaxation_time), "relaxation time", "write a number of seconds");
@@ -73,14 +96,51 @@ void check_material(const Material& m, Diagnostics& d) {
   check(m.stiction_tolerance, m.stiction_tolerance > 0 && std::isfinite(m.stiction_tolerance),
         "stiction tolerance", "write a number of m/s above 0");
   check(m.elastic_modulus, m.elastic_modulus > 0, "elastic modulus", "write a number of Pa above 0");
-  if (m.friction_tensor) {
-    const FrictionTensor& t = *m.friction_tensor;
-    check(std::min(t.along, t.across), t.along >= 0 && t.across >= 0, "friction tensor entry",
-          "write 0 or more");
-  }
+  if (m.friction_tensor) check_tensor(*m.friction_tensor, m.where, quoted("material", m.name), d);
 }
 
 }  // namespace
+
+bool is_sound(const Pose& pose) {
+  return pose.position.allFinite() && pose.quat_wxyz.allFinite() && pose.quat_wxyz.norm() > 1e-9;
+}
+
+std::string why_unsound(const Shape& shape) {
+  struct Size {
+    double value;
+    const char* what;
+  };
+  std::vector<Size> sizes;
+  if (const auto* sphere = std::get_if<Sphere>(&shape)) sizes = {{sphere->radius, "radius"}};
+  if (const auto* box = std::get_if<Box>(&shape)) {
+    for (const double h : box->half_size) sizes.push_back({h, "half size"});
+  }
+  if (const auto* capsule = std::get_if<Capsule>(&shape))
+    sizes = {{capsule->radius, "radius"}, {capsule->half_length, "half length"}};
+  if (const auto* cylinder = std::get_if<Cylinder>(&shape))
+    sizes = {{cylinder->radius, "radius"}, {cylinder->half_length, "half length"}};
+  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&shape)) {
+    for (const double r : ellipsoid->radii) sizes.push_back({r, "radius"});
+  }
+  if (const auto* field = std::get_if<HeightField>(&shape))
+    sizes = {{field->half_size.x(), "half size"}, {field->half_size.y(), "half size"}};
+  for (const Size& size : sizes) {
+    if (!(size.value > 0) || std::isinf(size.value)) return fmt::format("{} {:g} m", size.what, size.value);
+  }
+  if (const auto* mesh = std::get_if<ConvexMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
+  if (const auto* mesh = std::get_if<SurfaceMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
+  if (const auto* field = std::get_if<HeightField>(&shape)) {
+    const std::size_t count = field->height ? field->height->size() : 0;
+    if (field->rows < 2 || field->columns < 2 ||
+        count != static_cast<std::size_t>(field->rows) * static_cast<std::size_t>(field->columns))
+      return fmt::format("{} heights for {} rows of {} (at least 2 of 2)", count, field->rows,
+                         field->columns);
+    const auto finite = [](double h) { return std::isfinite(h); };
+    if (!std::all_of(field->height->begin(), field->height->end(), finite))
+      return "a height that is not finite";
+  }
+  return "";
+}
 
 int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
                            const Source& where, const std::string& user) {
@@ -118,8 +178,18 @@ void ModelCompiler::compile_shapes() {
     const std::string who = quoted("shape", s.name);
     const int body = resolve(body_index, "body", s.body, s.where, "the body of " + who);
     const int material = resolve(material_index, "material", s.material, s.where, "the material of " + who);
-    if (body < 0 || material < 0) continue;
+    if (body < 0 || material < 0 || !is_sound(s.pose) || !why_unsound(s.shape).empty()) continue;
     const ModelBody& b = model.bodies[body];
+    const bool is_mesh =
+        std::holds_alternative<ConvexMesh>(s.shape) || std::holds_alternative<SurfaceMesh>(s.shape);
+    const bool weighs = sources[body] != nullptr && !sources[body]->inertia && s.has_mass &&
+                        (s.mass ? *s.mass > 0 : s.density > 0);
+    if (is_mesh && weighs && !(volume_properties(s.shape).volume > 0)) {
+      diagnostics.warning(
+          s.where, fmt::format("{} adds no mass to body '{}': its mesh encloses no volume", who, s.body),
+          "close the mesh with triangles that are counter-clockwise from outside, or give the body an "
+          "inertia");
+    }
     ModelShape entry;
     entry.name = s.name;
     entry.body = body;
@@ -162,8 +232,9 @@ void ModelCompiler::compile_sites() {
   std::map<std::string, int> index;
   index_names(scene.sites, "site", &index, &diagnostics);
   for (const Site& site : scene.sites) {
-    const int body =
-        resolve(body_index, "body", site.body, site.where, "the body of " + quoted("site", site.name));
+    const std::string who = quoted("site", site.name);
+    check_pose(site.pose, site.where, who, diagnostics);
+    const int body = resolve(body_index, "body", site.body, site.where, "the body of " + who);
     if (body >= 0) model.sites.push_back({site.name, body, to_transform(site.pose)});
   }
 }
@@ -214,13 +285,16 @@ void ModelCompiler::compile_transmissions() {
     }
     if (tendon.terms.empty())
       diagnostics.error(tendon.where, who + " has no joint", "list at least one joint");
-    for (const double value : {tendon.stiffness, tendon.damping, tendon.dry_friction}) {
+    for (const double value : {tendon.stiffness, tendon.damping, tendon.dry_friction, tendon.rotor_inertia}) {
       if (!(value >= 0) || std::isinf(value)) {
-        diagnostics.error(tendon.where,
-                          fmt::format("{} has a stiffness, damping or friction of {:g}", who, value),
-                          "write finite numbers of 0 or more");
+        diagnostics.error(
+            tendon.where,
+            fmt::format("{} has a stiffness, damping, friction or rotor inertia of {:g}", who, value),
+            "write finite numbers of 0 or more");
       }
     }
+    check_range(tendon.spring_rest, tendon.where, who, diagnostics);
+    if (tendon.limits) check_range(*tendon.limits, tendon.where, who, diagnostics);
     if (tendon.rotor_inertia != 0) {
       if (entry.transmission.terms.size() ==
           1) {  // a rotor behind a gear: seen at the joint with the ratio squared
@@ -250,6 +324,12 @@ void ModelCompiler::compile_transmissions() {
       if (joint < 0) continue;
       const ModelJoint& j = model.joints[joint];
       const int n = num_velocities(j.type);
+      if (j.type == JointType::free && entry.bias[1] != 0) {  // bias[1] times a length that is always 0
+        diagnostics.warning(actuator.where,
+                            who + " has a position bias on a free joint, which has no length: it is left out",
+                            "give the free joint a stiffness, or use bias[0] and bias[2] only");
+        entry.bias[1] = 0;
+      }
       for (int k = 0; k < n; ++k) {
         if (n == 1 || actuator.gear[k] != 0) entry.transmission.terms.push_back({j.v + k, actuator.gear[k]});
       }
@@ -270,14 +350,8 @@ void ModelCompiler::compile_transmissions() {
                           who + " has a positive position or velocity bias: it feeds energy in",
                           "a spring has a negative bias[1], a damper a negative bias[2]");
     }
-    for (const Range& range : {actuator.control_range, actuator.force_range}) {
-      if (!(range.lower <= range.upper)) {
-        diagnostics.error(actuator.where,
-                          fmt::format("{} has a range [{:g}, {:g}] with the lower above the upper", who,
-                                      range.lower, range.upper),
-                          "swap them");
-      }
-    }
+    check_range(actuator.control_range, actuator.where, who, diagnostics);
+    check_range(actuator.force_range, actuator.where, who, diagnostics);
     finish(&entry.transmission, entry.bias[1] != 0 || entry.bias[2] != 0);
     model.actuators.push_back(entry);
   }
@@ -314,6 +388,9 @@ void ModelCompiler::compile_constraints() {
     } else {
       entry.body_a = resolve(body_index, "body", c.body_a, c.where, "the first body of " + who);
       entry.body_b = resolve(body_index, "body", c.body_b, c.where, "the second body of " + who);
+      for (const auto& pose : {c.pose_a, c.pose_b}) {
+        if (pose) check_pose(*pose, c.where, who, diagnostics);
+      }
       if (c.pose_a) entry.X_A = to_transform(*c.pose_a);
       if (c.pose_b) entry.X_B = to_transform(*c.pose_b);
       if (entry.body_a >= 0 && entry.body_b >= 0 && (!c.pose_a || !c.pose_b)) {
@@ -336,7 +413,15 @@ void ModelCompiler::compile_constraints() {
       diagnostics.error(c.where, fmt::format("{} has stiffness {:g}", who, c.stiffness),
                         "write a number above 0");
     }
-    if (c.type == ConstraintType::distance && !(c.distance >= 0)) {
+    if (!std::isfinite(c.relaxation_time)) {
+      diagnostics.error(c.where, fmt::format("{} has relaxation time {:g} s", who, c.relaxation_time),
+                        "write a number of seconds, or leave it out");
+    }
+    const auto finite = [](double x) { return std::isfinite(x); };
+    if (!std::all_of(c.polynomial.begin(), c.polynomial.end(), finite)) {
+      diagnostics.error(c.where, who + " has a coefficient that is not finite", "write finite numbers");
+    }
+    if (c.type == ConstraintType::distance && !(c.distance >= 0 && std::isfinite(c.distance))) {
       diagnostics.error(c.where, fmt::format("{} has distance {:g} m", who, c.distance), "write 0 or more");
     }
     model.constraints.push_back(entry);
@@ -356,10 +441,20 @@ void ModelCompiler::compile_filters() {
     const char* kind = materials ? "material" : "shape";
     const int a = resolve(index, kind, pair.a, pair.where, "the first of a pair");
     const int b = resolve(index, kind, pair.b, pair.where, "the second of a pair");
-    if (pair.friction && !(*pair.friction >= 0)) {
-      diagnostics.error(pair.where, fmt::format("a pair has friction {:g}", *pair.friction),
-                        "write 0 or more");
+    const auto check = [&](const std::optional<double>& value, double least, const char* what) {
+      if (!value || (*value >= least && std::isfinite(*value))) return;
+      diagnostics.error(pair.where, fmt::format("a pair has {} {:g}", what, *value),
+                        least == 0 ? "write 0 or more" : "write a finite number");
+    };
+    check(pair.friction, 0, "friction");
+    check(pair.dissipation, 0, "dissipation");
+    check(pair.margin, 0, "margin");
+    check(pair.relaxation_time, -kInfinity, "relaxation time");
+    if (pair.stiffness && !(*pair.stiffness > 0)) {
+      diagnostics.error(pair.where, fmt::format("a pair has stiffness {:g}", *pair.stiffness),
+                        "write a number of N/m above 0");
     }
+    if (pair.friction_tensor) check_tensor(*pair.friction_tensor, pair.where, "a pair", diagnostics);
     if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});
   }
   for (ModelShape& shape : model.shapes) shape.pair_margin = shape.margin;
@@ -434,10 +529,19 @@ ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
       }
     }
   };
+  if (!std::isfinite(keyframe.time)) {
+    diagnostics.error(keyframe.where, fmt::format("{} is at time {:g} s", who, keyframe.time),
+                      "write a finite number of seconds");
+  }
   fill(keyframe.q, true);
   fill(keyframe.v, false);
   for (const auto& [name, value] : keyframe.control) {
     const int a = resolve(actuator_index, "actuator", name, keyframe.where, "an actuator of " + who);
+    if (!std::isfinite(value)) {
+      diagnostics.error(keyframe.where,
+                        fmt::format("{} has a control for actuator '{}' that is not finite", who, name),
+                        "write a finite number");
+    }
     if (a >= 0 && a < result.control.size()) result.control[a] = value;
   }
   return result;
@@ -458,8 +562,34 @@ void ModelCompiler::compute_fingerprint() {
     hash.add(joint.name);
     hash.add(static_cast<std::int64_t>(joint.type));
   }
-  for (const ModelActuator& actuator : model.actuators) hash.add(actuator.name);
+  const auto add_transmission = [&](const Transmission& t) {
+    for (const Transmission::Term& term : t.terms) {
+      hash.add(static_cast<std::int64_t>(term.dof));
+      hash.add(term.coefficient);
+    }
+  };
+  for (const ModelActuator& actuator : model.actuators) {
+    hash.add(actuator.name);
+    add_transmission(actuator.transmission);
+    hash.add(actuator.gain);
+    hash.add(actuator.bias.data(), sizeof actuator.bias);
+  }
+  for (const ModelTendon& tendon : model.tendons) {
+    hash.add(tendon.name);
+    add_transmission(tendon.transmission);
+    for (const double x :
+         {tendon.stiffness, tendon.damping, tendon.spring_rest.lower, tendon.spring_rest.upper})
+      hash.add(x);
+  }
+  for (const Stage& stage : model.stages) {
+    hash.add(static_cast<std::int64_t>(stage.type));
+    hash.add(stage.axis.data(), sizeof stage.axis);
+    hash.add(stage.position.data(), sizeof stage.position);
+    hash.add(stage.pitch);
+    hash.add(stage.reference);
+  }
   for (const Link& link : model.links) {
+    hash.add(link.weightless_mass);
     hash.add(link.mass);
     hash.add(link.com.data(), sizeof link.com);
     hash.add(link.inertia.data(), sizeof link.inertia);

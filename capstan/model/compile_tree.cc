@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <set>
 
 #include "capstan/model/compiler.h"
 #include "capstan/model/inertia.h"
@@ -10,9 +12,8 @@
 namespace capstan {
 namespace {
 
-bool is_finite(const Pose& pose) {
-  return pose.position.allFinite() && pose.quat_wxyz.allFinite();
-}
+// Of a mass matrix: 400 MB. A chain of 10,000 dofs, or 2 million free bodies.
+constexpr std::int64_t kMaxMatrixValues = 50'000'000;
 
 int body_dofs(const Body& body) {
   int n = 0;
@@ -66,6 +67,12 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
             "write one range for each dof");
   }
   for (const Range& range : joint.limits) {
+    if (joint.type == JointType::ball && (range.lower < 0 || range.upper < 0)) {
+      d.error(joint.where,
+              fmt::format("{} has limits [{:g}, {:g}], but the turn of a ball joint is between 0 and pi", who,
+                          range.lower, range.upper),
+              "write a range that begins at 0");
+    }
     if (!(range.lower <= range.upper)) {
       d.error(joint.where,
               fmt::format("{} has limits [{:g}, {:g}] with the lower above the upper", who, range.lower,
@@ -95,10 +102,11 @@ bool ModelCompiler::compile_bodies() {
                         "choose another name");
       usable = false;
     } else if (const auto [it, is_new] = by_name.emplace(body.name, i); !is_new) {
-      diagnostics.error(body.where,
-                        fmt::format("body '{}' is defined twice, first at {}", body.name,
-                                    to_string(scene.bodies[it->second].where)),
-                        "rename one of them");
+      const std::string first = to_string(scene.bodies[it->second].where);
+      diagnostics.error(
+          body.where,
+          fmt::format("body '{}' is defined twice{}", body.name, first.empty() ? "" : ", first at " + first),
+          "rename one of them");
       usable = false;
     }
   }
@@ -114,7 +122,7 @@ bool ModelCompiler::compile_bodies() {
       resolve(by_name, "body", body.parent, body.where, fmt::format("the parent of body '{}'", body.name));
       usable = false;
     }
-    if (!is_finite(body.pose) || !(body.pose.quat_wxyz.norm() > 1e-9)) {
+    if (!is_sound(body.pose)) {
       diagnostics.error(
           body.where, fmt::format("body '{}' has a pose that is not finite or a zero quaternion", body.name),
           "write finite numbers");
@@ -174,8 +182,13 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
   std::vector<Inertia> link_inertia(1);
 
   std::map<std::string, Inertia> from_shapes;
-  for (const ShapeInstance& shape : scene.shapes)
-    add_inertia(shape_inertia(shape), {}, &from_shapes[shape.body]);
+  std::set<std::string> unsound;                     // bodies with a shape whose mass is not known
+  for (const ShapeInstance& shape : scene.shapes) {  // compile_shapes() tells what is wrong with the others
+    if (why_unsound(shape.shape).empty() && is_sound(shape.pose))
+      add_inertia(shape_inertia(shape), {}, &from_shapes[shape.body]);
+    else
+      unsound.insert(shape.body);
+  }
 
   for (const Body* body : ordered) {
     const int id = static_cast<int>(model.bodies.size());
@@ -211,6 +224,8 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
       model.trees[link.tree].dof_end = model.num_velocities();
     }
     model.bodies.push_back(entry);
+    has_unknown_inertia.resize(model.num_links());
+    if (!body->inertia && unsound.count(body->name)) has_unknown_inertia[entry.link] = 1;
 
     Inertia inertia;
     if (body->inertia) {
@@ -235,6 +250,7 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
         diagnostics.error(body->where,
                           fmt::format("the inertia of body '{}' is impossible: {}", body->name, why),
                           "check the units (kg, m, kg m^2 about the centre of mass)");
+        has_unknown_inertia[entry.link] = 1;
         continue;
       }
       model.bodies.back().mass = inertia.mass;
@@ -344,22 +360,47 @@ void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id)
   }
 }
 
-void ModelCompiler::compile_pattern() {
+namespace {
+
+// How many numbers a matrix of this pattern has.
+std::int64_t count_values(const std::vector<int>& parent) {
+  std::int64_t count = 0;
+  std::vector<int> row(parent.size());
+  for (std::size_t k = 0; k < parent.size(); ++k) count += row[k] = parent[k] < 0 ? 1 : row[parent[k]] + 1;
+  return count;
+}
+
+bool check_size(const std::vector<int>& parent, const Scene& scene, Diagnostics& d) {
+  const std::int64_t count = count_values(parent);
+  if (count <= kMaxMatrixValues) return true;
+  d.error(
+      {scene.file, 0},
+      fmt::format("the mass matrix would have {} numbers; at most {} are allowed", count, kMaxMatrixValues),
+      "break long chains of joints, or trees of many dofs that a tendon couples, into several trees");
+  return false;
+}
+
+}  // namespace
+
+bool ModelCompiler::compile_pattern() {
   std::vector<int> parent(model.num_velocities(), -1);
   for (const Link& link : model.links) {
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
       parent[k] = k > link.dof_begin ? k - 1 : (link.parent > 0 ? model.links[link.parent].dof_end - 1 : -1);
     }
   }
+  if (!check_size(parent, scene, diagnostics)) return false;
   model.pattern = make_branch_pattern(std::move(parent));
+  return true;
 }
 
-void ModelCompiler::compile_system_pattern() {
+bool ModelCompiler::compile_system_pattern() {
   std::vector<int> parent = model.pattern.parent;
   for (const Tree& tree : model.trees) {
     if (!tree.coupled) continue;
     for (int k = tree.dof_begin; k < tree.dof_end; ++k) parent[k] = k > tree.dof_begin ? k - 1 : -1;
   }
+  if (!check_size(parent, scene, diagnostics)) return false;
   model.system_pattern = make_branch_pattern(std::move(parent));
   model.mass_in_system.resize(model.pattern.num_values());
   for (int k = 0; k < model.num_velocities(); ++k) {
@@ -369,6 +410,7 @@ void ModelCompiler::compile_system_pattern() {
       model.mass_in_system[i] = at;
     }
   }
+  return true;
 }
 
 }  // namespace capstan

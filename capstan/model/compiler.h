@@ -14,7 +14,8 @@ struct ModelCompiler {
   Diagnostics& diagnostics;
   Model model;
 
-  std::vector<const Body*> sources;  // of each model body; null for the world
+  std::vector<const Body*> sources;       // of each model body; null for the world
+  std::vector<char> has_unknown_inertia;  // [links] an error about the inertia has been told already
   std::map<std::string, int> body_index, joint_index, tendon_index, actuator_index, material_index,
       shape_index;
 
@@ -24,8 +25,8 @@ struct ModelCompiler {
   void add_joint(const Body& body, const Joint& joint, int body_id);
   void add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference, int num_q,
                  int num_v);
-  void compile_pattern();
-  void compile_system_pattern();
+  bool compile_pattern();  // false, with an error, when the mass matrix would not fit in memory
+  bool compile_system_pattern();
   void check_mass_matrix();
 
   // What hangs on the trees (compile_parts.cc).
@@ -43,6 +44,11 @@ struct ModelCompiler {
   int resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
               const Source& where, const std::string& user);
 };
+
+// What is wrong with the numbers or the mesh of a shape, or "" when its mass properties can be computed.
+std::string why_unsound(const Shape& shape);
+
+bool is_sound(const Pose& pose);  // finite, quaternion not zero
 
 // "revolute joint 'elbow'" etc., for messages.
 std::string quoted(const char* kind, const std::string& name);

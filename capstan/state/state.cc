@@ -101,7 +101,8 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   }
   if (header.fingerprint != model.fingerprint || header.num_q != model.num_positions ||
       header.num_v != model.num_velocities() ||
-      header.num_control != static_cast<int>(model.actuators.size())) {
+      header.num_control != static_cast<int>(model.actuators.size()) ||
+      body != sizeof header + (header.num_q + header.num_v + header.num_control) * sizeof(double)) {
     throw InputError(where, "the saved state belongs to another model than this scene",
                      "resume with the scene file, unchanged, that the run was started with");
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "capstan/base/hash.h"
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
@@ -114,6 +115,20 @@ TEST(State, AFailedStepLeavesTheStateAsItWas) {
   Workspace workspace = make_workspace(model);
   EXPECT_THROW(step(model, {0.01, Integrator::symplectic_euler}, {}, &state, &workspace), StepFailure);
   EXPECT_EQ(hash(state), before);
+}
+
+// Bytes that end early but carry a right checksum: a crafted file, not a damaged one.
+TEST(State, ATruncatedFileWithARightChecksumIsRefused) {
+  const Model model = random_model(2);
+  std::vector<std::uint8_t> bytes = save(model, initial_state(model));
+  for (const std::size_t cut : {std::size_t{8}, std::size_t{64}}) {
+    std::vector<std::uint8_t> less(bytes.begin(), bytes.end() - static_cast<std::ptrdiff_t>(8 + cut));
+    Hash h;
+    h.add(less.data(), less.size());
+    const auto* p = reinterpret_cast<const std::uint8_t*>(&h.value);
+    less.insert(less.end(), p, p + 8);
+    EXPECT_THROW(restore(model, less), InputError) << cut;
+  }
 }
 
 }  // namespace
