@@ -51,7 +51,8 @@ SdfGrid make_sdf_grid(std::shared_ptr<const TriangleMesh> mesh, int resolution) 
       double reach = std::numeric_limits<double>::infinity();
       for (int i = 0; i < grid.nodes[0]; ++i) {
         const Vec3 p = grid.origin + grid.cell * Vec3(i, j, k);
-        const MeshPoint q = closest_point(*bvh, p, reach * (1 + 1e-9));
+        MeshPoint q = closest_point(*bvh, p, reach * (1 + 1e-9));
+        if (q.triangle < 0) q = closest_point(*bvh, p);  // lost to rounding
         const double sign = (p - q.point).dot(feature_normal(*bvh, q.triangle, q.feature)) < 0 ? -1 : 1;
         grid.value.push_back(static_cast<float>(sign * q.distance));
         reach = q.distance + grid.cell;
