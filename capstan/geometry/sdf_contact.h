@@ -9,6 +9,9 @@
 // p_B, the distance is signed, the normal is the direction between them (the normal of A's feature where they
 // coincide).
 //
+// Points that only lie on the slope towards a deeper one nearby are dropped: what stays are local minima, and
+// all of a face that lies flat.
+//
 // Convex shapes meet the mesh of the grid through collide_mesh(), which needs no grid.
 #pragma once
 
@@ -20,8 +23,8 @@
 
 namespace capstan {
 
-// Appends contacts with the surface of `mesh` within the margin, reduced to at most eight, mostly four, for each patch of
-// like normals. A of the results is the grid.
+// Appends contacts with the surface of `mesh` within the margin, reduced to at most eight, mostly four, for
+// each patch of like normals. A of the results is the grid.
 void collide_sdf_mesh(const SdfGrid& grid, const Transform& X_WA, const MeshBvh& mesh, const Transform& X_WB,
                       double margin, std::vector<ContactPoint>* contacts);
 

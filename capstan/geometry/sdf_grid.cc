@@ -59,6 +59,16 @@ SdfGrid make_sdf_grid(std::shared_ptr<const TriangleMesh> mesh, int resolution) 
       }
     }
   }
+  for (int k = 0; k + 1 < grid.nodes[2]; ++k) {
+    for (int j = 0; j + 1 < grid.nodes[1]; ++j) {
+      for (int i = 0; i + 1 < grid.nodes[0]; ++i) {
+        if (std::abs(grid.at(i, j, k)) > 2 * grid.cell) continue;
+        const Vec3 p = grid.origin + grid.cell * Vec3(i + 0.5, j + 0.5, k + 0.5);
+        grid.error =
+            std::max(grid.error, std::abs(sdf_value(grid, p) - closest_point_signed(*bvh, p).distance));
+      }
+    }
+  }
   return grid;
 }
 
