@@ -95,13 +95,12 @@ struct Search {
     }
   }
 
-  void add(const Vec3& x, std::uint32_t id) {
+  ContactPoint make_contact(const Vec3& x, std::uint32_t id) const {
     const MeshBvh& surface = *grid.surface;
     const MeshPoint q = closest_point(surface, x);
     const Vec3 m = feature_normal(surface, q.triangle, q.feature), r = x - q.point;
     const bool inside = r.dot(m) < 0;
     const double d = inside ? -q.distance : q.distance;
-    if (d > margin) return;
     Vec3 n = m;
     if (q.feature == TriangleFeature::face) {
       n = surface.face_normal[q.triangle];
@@ -114,7 +113,7 @@ struct Search {
     c.distance = d;
     c.p_B = c.p_A + d * c.normal;
     c.feature = id;
-    contacts->push_back(c);
+    return c;
   }
 
   void run() {
@@ -135,15 +134,27 @@ struct Search {
       }
       ++i;
     }
-    // First with the interpolant, loosely, to spare the exact steps; then with the exact distance.
+    // Loosely with the interpolant, then with the distance to the mesh; exact steps only for the few that
+    // stay.
     keep_local_minima(2 * kSlope, 8 * grid.cell, 2 * slack(), &candidates);
-    for (Candidate& c : candidates) {
+    for (Candidate& c : candidates) c.s = closest_point_signed(*grid.surface, c.x).distance;
+    keep_local_minima(kSlope, 8 * grid.cell, slack() / 2, &candidates);
+    const std::size_t first = contacts->size();
+    for (const Candidate& c : candidates) {
+      if (c.s <= margin + slack()) contacts->push_back(make_contact(c.x, c.id));
+    }
+    reduce_contacts(first, 1e-3 * grid.cell, kPatchAngle, contacts);
+    std::size_t kept = first;
+    for (std::size_t k = first; k < contacts->size(); ++k) {
+      const std::uint32_t id = (*contacts)[k].feature;
+      const auto same_id = [&](const Candidate& c) { return c.id == id; };
+      Candidate c = *std::find_if(candidates.begin(), candidates.end(), same_id);
       const int t = c.triangle;
       refine(X_AB * mesh.vertex(t, 0), X_AB * mesh.vertex(t, 1), X_AB * mesh.vertex(t, 2), &c.x);
-      c.s = closest_point_signed(*grid.surface, c.x).distance;
+      const ContactPoint contact = make_contact(c.x, id);
+      if (contact.distance <= margin) (*contacts)[kept++] = contact;
     }
-    keep_local_minima(kSlope, 8 * grid.cell, 0, &candidates);
-    for (const Candidate& c : candidates) add(c.x, c.id);
+    contacts->erase(contacts->begin() + static_cast<std::ptrdiff_t>(kept), contacts->end());
   }
 };
 
