@@ -167,7 +167,7 @@ std::vector<Candidate>& scratch() {
 }  // namespace
 
 double minimize_on_triangle(const SdfGrid& grid, const Vec3& a, const Vec3& b, const Vec3& c, Vec3* x) {
-  constexpr int kMaxSteps = 24;
+  constexpr int kMaxSteps = 14;
   Vec3 g;
   *x = (a + b + c) / 3;
   double s = sdf_value(grid, *x, &g);
@@ -183,7 +183,7 @@ double minimize_on_triangle(const SdfGrid& grid, const Vec3& a, const Vec3& b, c
     }
   }
   double step = size / 2;
-  for (int i = 0; i < kMaxSteps && step > 1e-4 * size; ++i) {
+  for (int i = 0; i < kMaxSteps && step > 1e-2 * size; ++i) {
     TriangleFeature feature;
     const Vec3 y = closest_point_on_triangle(*x - step * g, a, b, c, &feature);
     Vec3 g_y;
