@@ -5,14 +5,13 @@
 // prints):
 //   A's face i   s = |p_i| - a_i - sum_j Q_ij b_j
 //   B's face j   s = |p.R_j| - b_j - sum_i a_i Q_ij
-//   edges i, j   s = (|p_i2 R_i1j - p_i1 R_i2j| - a_i1 Q_i2j - a_i2 Q_i1j - b_j1 Q_ij2 - b_j2 Q_ij1) / |e_i x
-//   R_j|
+//   edges i, j   s = (|p_i2 R_i1j - p_i1 R_i2j| - a_i1 Q_i2j - a_i2 Q_i1j - b_j1 Q_ij2 - b_j2 Q_ij1) / l,
+//                l = |e_i x R_j|,  i1, i2 and j1, j2 the other two axes in order
 // The largest s <= 0 is the signed distance of overlapping boxes. Apart, it only bounds the distance from
-// below (corner against corner), so GJK measures. Faces win ties, A's first: parallel edges never decide.
+// below (corner against corner), and is exact where points of both boxes are found that far apart. Faces win
+// ties, A's first: parallel edges never decide.
 #include <cmath>
-#include <limits>
 
-#include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
 
 namespace capstan {
@@ -98,7 +97,7 @@ bool box_box_axis(const Collider& A, const Collider& B, const Transform& X_AB, d
   if (axis.i >= 0 && axis.j >= 0) {
     // Nearest points of the lines q_A + s e_i and q_B + t R_j; their difference is along n.
     const Vec3 u = Vec3::Unit(axis.i), v = R.col(axis.j), apart = X_AB * q_B - q_A;
-    const double c = u.dot(v), sine2 = 1 - c * c;
+    const double c = u.dot(v), sine2 = cross(u, v).squaredNorm();
     const double s = (u.dot(apart) - c * v.dot(apart)) / sine2;
     witness->a = q_A + s * u;
     witness->b = witness->a + axis.s * n;

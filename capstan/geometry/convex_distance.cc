@@ -114,7 +114,8 @@ void climb(CorePair* pair, double scale, bool curved, Witness* witness) {
   const Vec3 p_AB = pair->X_AB.p;
   double s = pair->separation(witness->n);
   witness->distance = s;
-  bool found = false;
+  bool found = false, placed = false;
+  Vec3 middle = Vec3::Zero();
   bool rough = curved;  // a rough normal is enough for polish() most of the time
   for (int i = 0; i < kMaxSteps; ++i) {
     const Vec3 shift = (2e-3 * scale - s) * witness->n;
@@ -139,17 +140,21 @@ void climb(CorePair* pair, double scale, bool curved, Witness* witness) {
       continue;
     }
     const double s_new = pair->separation(n), gain = s_new - s;
+    if (!found) middle = (g.witness.a + g.witness.b - shift) / 2;
+    placed = true;
     if (gain < (found ? 0 : -1e-12 * scale)) break;
-    const Vec3 middle = (g.witness.a + g.witness.b - shift) / 2;
+    middle = (g.witness.a + g.witness.b - shift) / 2;
     *witness = {middle - s_new / 2 * n, middle + s_new / 2 * n, n, s_new};
     s = s_new;
     found = true;
     if (gain <= 1e-14 * scale) break;
   }
   if (!found) {
-    Vec3 a, b;
-    pair->span(witness->n, &a, &b);
-    const Vec3 middle = (a + b) / 2;
+    if (!placed) {
+      Vec3 a, b;
+      pair->span(witness->n, &a, &b);
+      middle = (a + b) / 2;
+    }
     witness->a = middle - s / 2 * witness->n;
     witness->b = middle + s / 2 * witness->n;
   }
@@ -171,7 +176,9 @@ double convex_distance(const Collider& A, const Collider& B, const Transform& X_
   bool done = false;
   if (g.status == GjkResult::Status::separated) {
     *witness = g.witness;
-    done = curved ? polish(&pair, g.simplex, scale, witness) : g.gap <= 1e-3 * g.witness.distance;
+    const bool exact = !curved && g.gap <= 1e-13 * scale;
+    done =
+        exact || polish(&pair, g.simplex, scale, witness) || (!curved && g.gap <= 1e-3 * g.witness.distance);
     if (curved && !done) {
       g = gjk(&pair, g.witness.n, kInfinity, 1e-14 * scale);
       if (g.status == GjkResult::Status::separated) {

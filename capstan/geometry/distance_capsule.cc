@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "capstan/geometry/distance_kernels.h"
-#include "capstan/math/rotation.h"
 
 namespace capstan {
 

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
 #include "capstan/geometry/gjk.h"
 #include "capstan/geometry/point_distance.h"

@@ -156,7 +156,7 @@ bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
   }
 
   // Keep what is within the margin, once each; the witness joins where the cut has missed it.
-  const double near2 = 1e-12 * scale * scale;
+  const double smaller = std::min(A.bounding_radius, B.bounding_radius), near2 = 1e-12 * smaller * smaller;
   int size = 0;
   double smallest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < cut.size; ++i) {

@@ -187,6 +187,51 @@ TEST(CollideDegenerate, ShapesWithoutSize) {
   }
 }
 
+// A box of 100 m under shapes of 20 cm and 2 mm must do what a half space does.
+TEST(CollideDegenerate, LargeGroundIsLikeAPlane) {
+  const Collider ground = make_collider(Box{{50, 50, 0.5}}), plane = make_collider(HalfSpace{});
+  std::vector<Vec3> slab;
+  for (const double x : {-50, 50}) {
+    for (const double y : {-50, 50}) {
+      for (const double z : {-0.5, 0.5}) slab.push_back({x, y, z});
+    }
+  }
+  const Collider hull_ground = twin::hull_collider(slab);
+  std::vector<twin::NamedShape> all;
+  for (const auto& s : shapes()) {
+    if (s.name != "half_space" && s.name != "triangle") all.push_back(s);
+  }
+  all.push_back({"small_box", make_collider(Box{{1e-3, 2e-3, 1e-3}})});
+  all.push_back({"small_cylinder", make_collider(Cylinder{1e-3, 1e-3})});
+  all.push_back({"small_capsule", make_collider(Capsule{1e-3, 1e-3})});
+  all.push_back({"small_ball", make_collider(Ellipsoid{{1e-3, 2e-3, 1e-3}})});
+  for (const auto& s : all) {
+    SCOPED_TRACE(s.name);
+    Poses poses(42);
+    const double size = s.collider.bounding_radius;
+    for (int k = 0; k < 200; ++k) {
+      // Every fourth stands on a face or lies along its axis, or nearly so.
+      Mat3 R = poses.rotation();
+      const double tilt = k % 8 == 0 ? 0 : 1e-5;
+      if (k % 4 == 0) R = rotation_about(Vec3::UnitX(), std::cos(tilt), std::sin(tilt));
+      Transform X{R, {poses.uniform(-20, 20), poses.uniform(-20, 20), 0}};
+      X.p.z() = twin::extent(s.collider, -X.R.row(2).transpose()) + poses.uniform(-0.01, 0.01) * size;
+      const Transform below = at(0, 0, -0.5);
+      const double d = signed_distance(s.collider, X, plane, {});
+      ASSERT_NEAR(signed_distance(s.collider, X, ground, below), d, 1e-10) << k;
+      ASSERT_NEAR(signed_distance(s.collider, X, hull_ground, below), d, 1e-10) << k;
+      Manifold on_plane, on_box, on_hull;
+      collide_convex(s.collider, X, plane, {}, 0.02 * size, &on_plane);
+      collide_convex(s.collider, X, ground, below, 0.02 * size, &on_box);
+      collide_convex(s.collider, X, hull_ground, below, 0.02 * size, &on_hull);
+      ASSERT_EQ(on_box.size, on_hull.size) << k;
+      if (s.name != "pebble") {  // a plane takes vertices beyond the face, too
+        ASSERT_EQ(on_box.size, on_plane.size) << k;
+      }
+    }
+  }
+}
+
 // A kilometre from the origin the shapes are still measured in the frame of A.
 TEST(CollideDegenerate, FarFromTheOrigin) {
   const Collider box = make_collider(Box{{0.1, 0.1, 0.1}}), rod = make_collider(Cylinder{0.05, 0.1});

@@ -88,12 +88,13 @@ inline Collider hull_collider(const std::vector<Vec3>& points) {
   return make_collider(std::make_shared<const ConvexHull>(brute_hull(points)));
 }
 
-// A ball-like polytope of 18 vertices, and a prism with six sides: large faces and small ones.
+// A ball-like polytope of 30 vertices (enough for the walk over neighbours), and a prism with six sides:
+// large faces and small ones.
 inline std::vector<Vec3> pebble_points() {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   std::vector<Vec3> points;
-  for (int i = 0; i < 18; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const Vec3 v = Vec3(normal(random), normal(random), normal(random)).normalized();
     points.push_back(v.cwiseProduct(Vec3(0.1, 0.08, 0.07)));
   }
