@@ -9,6 +9,9 @@
 // p_B, the distance is signed, the normal is the direction between them (the normal of A's feature where they
 // coincide).
 //
+// Points that only lie on the slope towards a deeper one nearby are dropped: what stays are local minima, and
+// all of a face that lies flat.
+//
 // Convex shapes meet the mesh of the grid through collide_mesh(), which needs no grid.
 #pragma once
 

@@ -51,10 +51,21 @@ SdfGrid make_sdf_grid(std::shared_ptr<const TriangleMesh> mesh, int resolution) 
       double reach = std::numeric_limits<double>::infinity();
       for (int i = 0; i < grid.nodes[0]; ++i) {
         const Vec3 p = grid.origin + grid.cell * Vec3(i, j, k);
-        const MeshPoint q = closest_point(*bvh, p, reach * (1 + 1e-9));
+        MeshPoint q = closest_point(*bvh, p, reach * (1 + 1e-9));
+        if (q.triangle < 0) q = closest_point(*bvh, p);  // lost to rounding
         const double sign = (p - q.point).dot(feature_normal(*bvh, q.triangle, q.feature)) < 0 ? -1 : 1;
         grid.value.push_back(static_cast<float>(sign * q.distance));
         reach = q.distance + grid.cell;
+      }
+    }
+  }
+  for (int k = 0; k + 1 < grid.nodes[2]; ++k) {
+    for (int j = 0; j + 1 < grid.nodes[1]; ++j) {
+      for (int i = 0; i + 1 < grid.nodes[0]; ++i) {
+        if (std::abs(grid.at(i, j, k)) > 2 * grid.cell) continue;
+        const Vec3 p = grid.origin + grid.cell * Vec3(i + 0.5, j + 0.5, k + 0.5);
+        grid.error =
+            std::max(grid.error, std::abs(sdf_value(grid, p) - closest_point_signed(*bvh, p).distance));
       }
     }
   }

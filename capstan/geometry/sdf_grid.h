@@ -22,6 +22,7 @@ struct SdfGrid {
   double cell = 0;                         // [m] distance of nodes along each axis
   std::array<int, 3> nodes{};              // along x, y, z
   std::vector<float> value;                // [m] x fastest
+  double error = 0;                        // [m] largest seen at cell centres within two cells of the surface
 
   float at(int i, int j, int k) const {
     return value[i + static_cast<std::size_t>(nodes[0]) * (j + static_cast<std::size_t>(nodes[1]) * k)];
