@@ -31,7 +31,8 @@ struct UsageError : std::runtime_error {
 struct RunOptions {
   std::string scene;
   std::optional<double> duration, dt;
-  std::string integrator, keyframe;
+  std::string integrator, keyframe, contact_law;
+  bool keep_going = false;  // a step that does not converge takes the best iterate
   std::string log;
   long log_every = 1;
   std::string checkpoint;
@@ -88,6 +89,9 @@ LoadedScene load(const std::string& path_or_name, bool strict);
 // The step options of the scene with those of the command line; throws UsageError.
 StepOptions choose_step_options(StepOptions from_scene, const std::optional<double>& dt,
                                 const std::string& integrator);
+
+// The same with a contact law by name; "" leaves it. Throws UsageError.
+StepOptions choose_contact_law(StepOptions options, const std::string& name);
 
 // Warnings, on stderr.
 void tell_warnings(const LoadedScene& loaded);

@@ -46,6 +46,20 @@ StepOptions choose_step_options(StepOptions options, const std::optional<double>
   return options;
 }
 
+StepOptions choose_contact_law(StepOptions options, const std::string& name) {
+  const std::vector<std::string> names = {"sap", "lagged", "similar", "regularized_lagged"};
+  if (name.empty()) return options;
+  for (int i = 0; i < static_cast<int>(names.size()); ++i) {
+    if (name != names[i]) continue;
+    options.contact.law = static_cast<ContactLaw>(i);
+    return options;
+  }
+  const std::string near = closest_name(name, names);
+  throw UsageError(
+      fmt::format("there is no contact law '{}'; {}known are sap, lagged, similar, regularized_lagged", name,
+                  near.empty() ? "" : fmt::format("did you mean '{}'? ", near)));
+}
+
 void tell_warnings(const LoadedScene& loaded) {
   if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
 }

@@ -72,6 +72,12 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   row("linear momentum", vector_text(s.end.momentum.tail<3>()) + " N s");
   row("angular momentum", vector_text(s.end.momentum.head<3>()) + " N m s");
   row("largest residual", fmt::format("{:.2e}, in at most {} iterations", s.max_residual, s.max_iterations));
+  if (s.mean_contacts > 0) {
+    row("contacts", fmt::format("{:.1f} on average, {:.2f} iterations, deepest {:.3f} mm", s.mean_contacts,
+                                s.mean_iterations, 1e3 * s.deepest));
+  }
+  if (s.not_converged > 0)
+    row("not converged", fmt::format("{} steps went on with the best iterate", s.not_converged));
   row("hash of final state", fmt::format("{:016x}", hash(state)));
 }
 
@@ -79,7 +85,8 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
 
 int run(const RunOptions& options) {
   check_options(options);
-  choose_step_options({}, options.dt, options.integrator);  // wrong options are told before a scene is read
+  choose_step_options({}, options.dt, options.integrator);
+  choose_contact_law({}, options.contact_law);  // wrong options are told before a scene is read
   const LoadedScene loaded = load(options.scene, options.strict);
   const Model& model = loaded.model;
   check_paths(options, loaded.path);
@@ -96,7 +103,9 @@ int run(const RunOptions& options) {
     checkpoint.start_time = checkpoint.state.time;
   }
   const double dt_before = checkpoint.options.dt;
-  checkpoint.options = choose_step_options(checkpoint.options, options.dt, options.integrator);
+  checkpoint.options = choose_contact_law(
+      choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
+  if (options.keep_going) checkpoint.options.fail_if_not_converged = false;
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
   if (options.duration) checkpoint.duration = *options.duration;
   const StepOptions& step = checkpoint.options;

@@ -90,8 +90,15 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     now = wall_seconds();
     in_steps += now - before;
     summary.max_step = std::max(summary.max_step, now - before);
-    summary.max_residual = std::max(summary.max_residual, report.free_motion_residual);
-    summary.max_iterations = std::max(summary.max_iterations, report.free_motion_iterations);
+    summary.max_residual =
+        std::max({summary.max_residual, report.free_motion_residual, report.solver.momentum_residual});
+    summary.max_iterations =
+        std::max({summary.max_iterations, report.free_motion_iterations, report.solver.most_iterations});
+    summary.mean_contacts += (report.contacts - summary.mean_contacts) / static_cast<double>(i + 1);
+    summary.mean_iterations +=
+        (report.solver.most_iterations - summary.mean_iterations) / static_cast<double>(i + 1);
+    summary.deepest = std::max(summary.deepest, report.deepest);
+    summary.not_converged += !report.solver.converged;
     ++summary.num_steps;
     if (summary.num_steps % hooks.log_every == 0) log();
     keep_frame(summary.num_steps);

@@ -27,6 +27,9 @@ struct Summary {
   double mean_step = 0, max_step = 0;  // [s] of wall time
   double max_residual = 0;             // the certificate: largest of all steps
   int max_iterations = 0;
+  double mean_contacts = 0, mean_iterations = 0;  // of the contact problem, over all steps
+  double deepest = 0;                             // [m] largest overlap
+  long not_converged = 0;                         // steps that went on with the best iterate
   Mechanics start, end;
   std::vector<State> frames;
   std::string failure;  // what StepFailure said, or ""

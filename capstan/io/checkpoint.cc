@@ -20,7 +20,7 @@ constexpr long kMaxBytes = 4L << 30;
 struct Header {
   char magic[8];
   std::uint32_t version;
-  std::int32_t integrator;
+  std::int32_t integrator, contact_law, keep_going, unused;
   double dt, start_time, duration;
   std::uint64_t checksum;
 };
@@ -38,6 +38,8 @@ void write_checkpoint(const std::string& path, const Model& model, const Checkpo
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.version = kVersion;
   header.integrator = static_cast<std::int32_t>(checkpoint.options.integrator);
+  header.contact_law = static_cast<std::int32_t>(checkpoint.options.contact.law);
+  header.keep_going = !checkpoint.options.fail_if_not_converged;
   header.dt = checkpoint.options.dt;
   header.start_time = checkpoint.start_time;
   header.duration = checkpoint.duration;
@@ -70,7 +72,10 @@ Checkpoint read_checkpoint(const std::string& path, const Model& model) {
                      "use an earlier checkpoint");
   }
   Checkpoint checkpoint;
-  checkpoint.options = {header.dt, static_cast<Integrator>(header.integrator)};
+  checkpoint.options.dt = header.dt;
+  checkpoint.options.integrator = static_cast<Integrator>(header.integrator);
+  checkpoint.options.contact.law = static_cast<ContactLaw>(header.contact_law);
+  checkpoint.options.fail_if_not_converged = header.keep_going == 0;
   checkpoint.start_time = header.start_time;
   checkpoint.duration = header.duration;
   checkpoint.state = restore(model, {bytes.begin() + sizeof header, bytes.end()}, where);

@@ -157,13 +157,17 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   }
   columns.push_back({"solver", "free_motion.residual", "1"});
   columns.push_back({"solver", "free_motion.iterations", "1"});
+  columns.push_back({"solver", "contacts", "1"});
+  columns.push_back({"solver", "contact.deepest", "m"});
+  columns.push_back({"solver", "contact.residual", "1"});
+  columns.push_back({"solver", "contact.iterations", "1"});
   return header;
 }
 
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row) {
   const Mechanics m = calc_mechanics(model, state);
   // Joints are logged in their own order, which need not be that of q and v.
-  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 12);
+  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 16);
   int n = 0;
   (*row)[n++] = state.time;
   for (const ModelJoint& joint : model.joints) {
@@ -177,6 +181,10 @@ void calc_log_row(const Model& model, const State& state, const Report& report, 
   for (const double p : m.momentum) (*row)[n++] = p;
   (*row)[n++] = report.free_motion_residual;
   (*row)[n++] = report.free_motion_iterations;
+  (*row)[n++] = report.contacts;
+  (*row)[n++] = report.deepest;
+  (*row)[n++] = report.solver.momentum_residual;
+  (*row)[n++] = report.solver.most_iterations;
   CAPSTAN_ASSERT(n == row->size());
 }
 
