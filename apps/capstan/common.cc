@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/capstan/commands.h"
@@ -61,7 +62,14 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name) {
 }
 
 void tell_warnings(const LoadedScene& loaded) {
-  if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
+  constexpr std::size_t kMost = 10;
+  const auto& list = loaded.diagnostics.list;
+  for (std::size_t i = 0; i < std::min(kMost, list.size()); ++i)
+    fmt::print(stderr, "{}\n", to_string(list[i]));
+  if (list.size() > kMost) {
+    fmt::print(stderr, "... and {} more; 'capstan check {}' lists them all\n", list.size() - kMost,
+               loaded.path);
+  }
 }
 
 std::string clock_text(double seconds) {

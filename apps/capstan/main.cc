@@ -42,7 +42,7 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--integrator", o.integrator,
                 "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
   c->add_option("--contact-law", o.contact_law,
-                "sap, lagged, similar or regularized_lagged; default: lagged (docs/laws.md)");
+                "sap, lagged, similar or regularized_lagged; default: regularized_lagged (docs/laws.md)");
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");

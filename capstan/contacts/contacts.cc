@@ -53,10 +53,11 @@ using Hit = CollisionWorkspace::Hit;
 
 // Narrow phase of one pair; the contacts go to `points`, with a hit for each.
 void collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  CollisionWorkspace* w) {
+                  double reach, CollisionWorkspace* w) {
   const ContactMaterial material = combine_materials(model, a, b);
   const int first = static_cast<int>(w->points.size());
-  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, material.margin, &w->points);
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(material.margin, reach),
+          &w->points);
   const int last = static_cast<int>(w->points.size());
   if (first == last) return;
   for (int i = first; i < last; ++i) {
@@ -100,6 +101,26 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
     c->material.push_back(material);
   }
   c->group_begin.push_back(c->size());
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, CollisionWorkspace* w,
+                          Contacts* contacts) {
+  clear(contacts);
+  w->points.clear();
+  w->hits.clear();
+  w->pair_material.clear();
+  w->hit_material.clear();
+  for (std::size_t i = 0; i < w->shape.size(); ++i) {
+    const ModelShape& shape = model.shapes[w->shape[i]];
+    w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
+    w->boxes[i] = bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->reach[i]);
+  }
+  for (const ColliderPair& pair : w->broad_phase.update(w->boxes)) {
+    const int a = w->shape[pair.a], b = w->shape[pair.b];
+    if (!can_collide(model.shapes[a].collider.type, model.shapes[b].collider.type)) continue;
+    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], w->reach[pair.a] + w->reach[pair.b], w);
+  }
+  gather(model, w, contacts);
 }
 
 }  // namespace
@@ -173,27 +194,31 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
   }
   w.boxes.resize(colliders.size());
   w.X_WS.resize(colliders.size());
+  w.reach.assign(colliders.size(), 0);
   w.broad_phase = BroadPhase(std::move(colliders), std::move(excluded_links), std::move(excluded_colliders));
   return w;
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  clear(contacts);
-  w->points.clear();
-  w->hits.clear();
-  w->pair_material.clear();
-  w->hit_material.clear();
+  std::fill(w->reach.begin(), w->reach.end(), 0.0);
+  collide_within_reach(model, placement, w, contacts);
+}
+
+void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
+             CollisionWorkspace* w, Contacts* contacts) {
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
-    w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-    w->boxes[i] = bounding_box(shape.collider, w->X_WS[i], shape.pair_margin);
+    if (shape.link == 0 || !std::isfinite(shape.collider.bounding_radius)) {
+      w->reach[i] = 0;
+      continue;
+    }
+    const Vec6& V = velocity.V[shape.link];
+    const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
+    const Vec3 speed =
+        V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]));
+    w->reach[i] = 2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius);
   }
-  for (const ColliderPair& pair : w->broad_phase.update(w->boxes)) {
-    const int a = w->shape[pair.a], b = w->shape[pair.b];
-    if (!can_collide(model.shapes[a].collider.type, model.shapes[b].collider.type)) continue;
-    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], w);
-  }
-  gather(model, w, contacts);
+  collide_within_reach(model, placement, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
@@ -203,7 +228,7 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
-      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), &w);
+      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), 0, &w);
     }
   }
   gather(model, &w, contacts);

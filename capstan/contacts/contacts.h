@@ -55,6 +55,7 @@ struct CollisionWorkspace {
   std::vector<int> shape;  // of each collider
   std::vector<Aabb> boxes;
   std::vector<Transform> X_WS;
+  std::vector<double> reach;  // [m] how far each collider may get in the step; 0 without velocities
   std::vector<ContactPoint> points;
   struct Hit {
     int link_a, link_b, shape_a, shape_b, point;
@@ -67,6 +68,13 @@ CollisionWorkspace make_collision_workspace(const Model& model);
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* workspace,
              Contacts* contacts);
+
+// The same, with what could come into contact within dt at these velocities (speculative contact): shapes
+// nearer than 2 dt times their speed are reported with their positive distance. Without it a fast body would
+// be noticed only once it overlaps, and the laws that glide (sap, similar: mu (dt + tau) v above the surface)
+// would lose their contact.
+void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
+             CollisionWorkspace* workspace, Contacts* contacts);
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);

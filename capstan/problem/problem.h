@@ -26,7 +26,7 @@ namespace capstan {
 using Mat36 = Eigen::Matrix<double, 3, 6>;
 
 struct ContactOptions {
-  ContactLaw law = ContactLaw::lagged;
+  ContactLaw law = ContactLaw::regularized_lagged;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
   double sigma = 1e-3;           // R_t = sigma w (sap.txt eq. 30)
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)

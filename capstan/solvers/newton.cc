@@ -10,6 +10,14 @@
 namespace capstan {
 namespace {
 
+// Of two columns with up to six rows; six is by far the most common.
+inline double column_dot(const double* a, const double* b, int rows) {
+  if (rows == 6) return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+  double sum = 0;
+  for (int r = 0; r < rows; ++r) sum += a[r] * b[r];
+  return sum;
+}
+
 struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
@@ -114,12 +122,11 @@ void NewtonWorkspace::Solver::calc_motion(const VecX& x, std::vector<Vec6>* moti
     Vec6 u = Vec6::Zero();
     for (int p = c.part_begin; p < c.part_end; ++p) {
       const GroupPart& part = problem->parts[p];
-      const auto J = problem->jacobian(c, part);
-      const int t = local_tree[part.tree];
-      if (J.rows() == 6) {
-        for (int k = 0; k < J.cols(); ++k) u += x[start[t] + k] * J.col(k).head<6>();
-      } else {
-        for (int k = 0; k < J.cols(); ++k) u.head(J.rows()) += x[start[t] + k] * J.col(k);
+      const int rows = c.num_rows, n = problem->model->trees[part.tree].num_dofs();
+      const double* J = problem->jacobians.data() + part.jacobian;
+      const double* xt = x.data() + start[local_tree[part.tree]];
+      for (int k = 0; k < n; ++k, J += rows) {
+        for (int r = 0; r < rows; ++r) u[r] += xt[k] * J[r];
       }
     }
     (*motion)[g] = u;
@@ -177,7 +184,9 @@ double NewtonWorkspace::Solver::evaluate(const VecX& at, bool with_hessian) {
     for (int p = c.part_begin; p < c.part_end; ++p) {
       const auto J = problem->jacobian(c, problem->parts[p]);
       const int at_dof = start[local_tree[problem->parts[p].tree]];
-      for (int k = 0; k < J.cols(); ++k) impulse[at_dof + k] += J.col(k).dot(group_impulse[g].head(J.rows()));
+      for (int k = 0; k < J.cols(); ++k) {
+        impulse[at_dof + k] += column_dot(J.col(k).data(), group_impulse[g].data(), c.num_rows);
+      }
     }
   }
   for (int i = 0; i < num_dof_laws(); ++i) {
@@ -205,25 +214,26 @@ bool NewtonWorkspace::Solver::calc_direction() {
       const int ta = local_tree[problem->parts[a].tree];
       // Rows of the block: G J_a, column by column, against every part up to and including this one.
       for (int k = 0; k < Ja.cols(); ++k) {
+        const double* column = Ja.data() + rows * k;
         Vec6 GJ = Vec6::Zero();
-        if (rows == 6) {
-          GJ.noalias() = group_hessian[g] * Ja.col(k).head<6>();
-        } else {
-          GJ.head(rows).noalias() = group_hessian[g].topLeftCorner(rows, rows) * Ja.col(k);
-        }
+        for (int j = 0; j < rows; ++j) GJ += column[j] * group_hessian[g].col(j);
         double* diagonal = H.block(ta, ta);
         const int n = static_cast<int>(Ja.cols());
-        for (int i = k; i < n; ++i) diagonal[i + n * k] += Ja.col(i).dot(GJ.head(rows));
+        for (int i = k; i < n; ++i) {
+          diagonal[i + n * k] += column_dot(Ja.data() + rows * i, GJ.data(), rows);
+        }
         int at = pair;
         for (int b = c.part_begin; b < a; ++b, ++at) {
           const auto Jb = problem->jacobian(c, problem->parts[b]);
           const int tb = local_tree[problem->parts[b].tree];
           double* block = H.pair_block(at);
           if (ta > tb) {
-            for (int j = 0; j < Jb.cols(); ++j) block[k + n * j] += Jb.col(j).dot(GJ.head(rows));
+            for (int j = 0; j < Jb.cols(); ++j)
+              block[k + n * j] += column_dot(Jb.data() + rows * j, GJ.data(), rows);
           } else {
             const int nb = static_cast<int>(Jb.cols());
-            for (int j = 0; j < nb; ++j) block[j + nb * k] += Jb.col(j).dot(GJ.head(rows));
+            for (int j = 0; j < nb; ++j)
+              block[j + nb * k] += column_dot(Jb.data() + rows * j, GJ.data(), rows);
           }
         }
       }
@@ -336,8 +346,7 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
   // The better of v0 and v*.
   const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
   if (cost_free < cost_v0) v = v_star;
-  double cost = evaluate(v, true);
-  bool stalled = false;
+  evaluate(v, true);
   for (;;) {
     gradient = momentum - impulse;
     double p = 0, j = 0, r = 0;
@@ -357,7 +366,7 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
       result.converged = true;
       break;
     }
-    if (result.iterations >= options.max_iterations || stalled || !std::isfinite(norm)) break;
+    if (result.iterations >= options.max_iterations || !std::isfinite(norm)) break;
     ++result.iterations;
     ++result.factorizations;
     if (!calc_direction()) break;
@@ -365,10 +374,8 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
     if (!(slope < 0)) break;
     const double alpha = line_search(slope, options, &result.evaluations);
     v_try = v + alpha * dv;
-    const double next = evaluate(v_try, true);
-    stalled = !(next < cost) && !(std::abs(next - cost) <= 1e-12 * std::abs(cost));
+    evaluate(v_try, true);
     v = v_try;
-    cost = next;
   }
   return result;
 }

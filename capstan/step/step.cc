@@ -69,6 +69,7 @@ Workspace make_workspace(const Model& model) {
   Workspace w;
   w.motion = make_motion(model);
   w.momentum = make_momentum_workspace(model);
+  w.velocity = make_velocity(model);
   w.collision = make_collision_workspace(model);
   w.newton = make_newton_workspace(model);
   w.next = initial_state(model);
@@ -81,7 +82,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   const Scheme theta = scheme(options.integrator);
   calc_free_motion(model, *state, input, dt, theta, &w->motion);
   check_free_motion(model, *state, w->motion, options);
-  collide(model, w->motion.placement, &w->collision, &w->contacts);
+  calc_velocity(model, w->motion.placement, state->v, &w->velocity);
+  collide(model, w->motion.placement, w->velocity, dt, &w->collision, &w->contacts);
   assemble(model, *state, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
   const SolverReport solver = solve_newton(w->problem, options.newton, &w->newton);
   const VecX& v = w->newton.v;
