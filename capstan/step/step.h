@@ -45,8 +45,8 @@ Workspace make_workspace(const Model& model);
 struct StepOptions {
   double dt = 0.005;  // [s]
   Integrator integrator = Integrator::semi_implicit;
-  ContactOptions contact;
-  NewtonOptions newton;
+  ContactOptions contact = {};
+  NewtonOptions newton = {};
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
 };
 StepOptions step_options(const Model& model);  // those of the scene

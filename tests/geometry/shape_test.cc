@@ -183,7 +183,7 @@ TEST(ShapeName, IsTheWordOfSceneFiles) {
       {Capsule{}, "capsule"},         {Cylinder{}, "cylinder"},
       {Ellipsoid{}, "ellipsoid"},     {HalfSpace{}, "half_space"},
       {ConvexMesh{}, "convex_mesh"},  {SurfaceMesh{}, "surface_mesh"},
-      {HeightField{}, "height_field"}};
+      {HeightField{}, "height_field"}, {SignedDistanceMesh{}, "sdf_mesh"}};
   static_assert(std::size(names) == std::variant_size_v<Shape>);
   for (const auto& [shape, name] : names) EXPECT_STREQ(shape_name(shape), name);
 }
