@@ -26,9 +26,9 @@ class AlignedBuffer {
   std::vector<double> storage_;
 };
 
-// METIS takes about 0.7 us for each neighbour of a vertex and saves a quarter to a half of a large factorization:
-// worth its time in a step of a few Newton iterations when one factorization is predicted to take longer than
-// this. Below some hundred blocks minimum degree is as good.
+// METIS takes about 0.7 us for each neighbour of a vertex and saves a quarter to a half of a large
+// factorization: worth its time in a step of a few Newton iterations when one factorization is predicted to
+// take longer than this. Below some hundred blocks minimum degree is as good.
 constexpr int kBlocksForNestedDissection = 400;
 constexpr double kSecondsForNestedDissection = 1.5e-6;  // for each neighbour
 

@@ -17,12 +17,15 @@ namespace {
 std::atomic<long> allocations{0};
 }
 
-// Eigen allocates with malloc, so malloc itself is counted (glibc's own entry is __libc_malloc).
+// Eigen allocates with malloc, so malloc itself is counted (glibc's own entry is __libc_malloc). The
+// sanitizers have their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* __libc_malloc(std::size_t);
 extern "C" void* malloc(std::size_t size) {
   ++allocations;
   return __libc_malloc(size);
 }
+#endif
 
 namespace capstan {
 namespace {
@@ -85,13 +88,14 @@ std::vector<Named> patterns() {
   return list;
 }
 
-void check_solution(const BlockCholesky& cholesky, const std::string& name) {
+void check_solution(const BlockCholesky& cholesky, const std::string& name,
+                    const std::vector<int>& numbers_of_columns = {1, 2, 7, 8, 9, 17}) {
   const MatX H = cholesky.matrix.dense();
   const int n = static_cast<int>(H.rows());
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   const Eigen::LLT<MatX> twin(H);
-  for (const int columns : {1, 2, 7, 8, 9, 17}) {
+  for (const int columns : numbers_of_columns) {
     const MatX b = MatX::NullaryExpr(n, columns, [&] { return normal(random); });
     MatX x = b;
     cholesky.solve_in_place(x);
@@ -147,7 +151,7 @@ TEST(BlockCholesky, FrozenBlocksAreEliminatedOnce) {
               (1.0 + iteration) * MatX::Identity(size, size);
         }
         ASSERT_TRUE(cholesky.factor()) << name;
-        check_solution(cholesky, name + " frozen");
+        check_solution(cholesky, name + " frozen", {1, 3});
       }
       if (HasFatalFailure()) return;
     }
