@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/SparseCholesky>
 #include <atomic>
 #include <limits>
 #include <set>
@@ -116,6 +117,41 @@ TEST(BlockCholesky, EqualsDenseOnEveryPatternInEveryOrder) {
       ASSERT_TRUE(result) << name << " failed at " << result.failed_block;
       check_solution(cholesky, name);
     }
+  }
+}
+
+// Large enough for nested dissection and for fronts of many column blocks, with and without frozen blocks.
+TEST(BlockCholesky, AgreesWithEigenOnALargePile) {
+  BlockPattern pattern = pile(800, 6, 1);
+  BlockCholesky cholesky;
+  std::vector<VecX> answers;
+  for (const bool freeze : {false, true}) {
+    pattern.frozen.assign(800, 0);
+    for (int i = 0; freeze && i < 800; i += 2) pattern.frozen[i] = 1;
+    cholesky.analyze(pattern);
+    EXPECT_TRUE(freeze || cholesky.info().ordering == Ordering::nested_dissection);
+    fill_contact_matrix(pattern, 10, 1, &cholesky.matrix);
+    ASSERT_TRUE(cholesky.factor());
+    answers.push_back(VecX::LinSpaced(4800, -1, 1));
+    cholesky.solve_in_place(answers.back());
+  }
+  std::vector<Eigen::Triplet<double>> entries;
+  const BlockMatrix& H = cholesky.matrix;
+  for (int j = 0; j < 800; ++j) {
+    for (int e = H.column_start()[j]; e < H.column_start()[j + 1]; ++e) {
+      for (int k = 0; k < 36; ++k) {
+        const int row = 6 * H.entry_row()[e] + k % 6, column = 6 * j + k / 6;
+        if (row >= column) entries.emplace_back(row, column, H.entry_block(e)[k]);
+      }
+    }
+  }
+  Eigen::SparseMatrix<double> S(4800, 4800);
+  S.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> twin(S);
+  const VecX b = VecX::LinSpaced(4800, -1, 1), expected = twin.solve(b);
+  for (const VecX& x : answers) {
+    EXPECT_LE((x - expected).norm(), 1e-11 * expected.norm());
+    EXPECT_LE((H * x - b).norm(), 1e-11 * b.norm());
   }
 }
 
@@ -292,6 +328,18 @@ TEST(BlockCholesky, ForgetsNonFiniteValues) {
   fill_contact_matrix(pattern, 10, 1, &cholesky.matrix);
   ASSERT_TRUE(cholesky.factor());
   check_solution(cholesky, "after NaN");
+  // The scratch memory of solve, for as many and for fewer rows.
+  for (const int n : {40, 39, 13}) {
+    for (const int columns : {1, 3}) {
+      const BlockPattern smaller = pile(n, 5, 6);
+      cholesky.analyze(smaller);
+      fill_contact_matrix(smaller, 10, 1, &cholesky.matrix);
+      ASSERT_TRUE(cholesky.factor());
+      MatX x = MatX::Constant(5 * n, columns, std::numeric_limits<double>::quiet_NaN());
+      cholesky.solve_in_place(x);
+      check_solution(cholesky, "after NaN", {columns});
+    }
+  }
 }
 
 TEST(BlockCholesky, AllocatesNothingAfterWarmUp) {
