@@ -271,7 +271,6 @@ void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimensio
       const RowRun& run = symbolic.rows[k];
       std::copy_n(y + run.to, run.length, below + run.from);
     }
-    for (int r = front->num_updates; r < front->update_rows; ++r) below[r] = 0;
     kernels.solve_backward(*front, d.factor.data() + front->panel, y + front->pivot_start, below);
   }
   for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(y + to, length, last + from);
