@@ -32,6 +32,12 @@ class AlignedBuffer {
 constexpr int kBlocksForNestedDissection = 400;
 constexpr double kSecondsForNestedDissection = 1.5e-6;  // for each neighbour
 
+constexpr int kIterations = 4;  // factor() calls to expect for one factor_frozen()
+
+double step_seconds(const SymbolicFactor& symbolic) {
+  return symbolic.frozen_seconds + kIterations * (symbolic.seconds - symbolic.frozen_seconds);
+}
+
 template <int Rows, int Columns>
 void copy_block(const double* from, int rows, int columns, bool transposed, double* to, long ld) {
   const int m = Rows > 0 ? Rows : rows, n = Columns > 0 ? Columns : columns;
@@ -51,7 +57,8 @@ void copy_block(const double* from, int rows, int columns, bool transposed, doub
 struct BlockCholesky::Data {
   MatrixGraph graph;
   MinimumDegree minimum_degree;
-  std::vector<int> order;
+  std::vector<int> order, other_order;
+  std::vector<char> one_stage;
   SymbolicAnalysis analysis, other_analysis;
   SymbolicFactor symbolic, other;
   FactorInfo info;
@@ -107,6 +114,7 @@ bool BlockCholesky::analyze(const BlockPattern& pattern, Ordering ordering) {
 void BlockCholesky::Data::choose_order(const BlockMatrix& matrix, Ordering ordering) {
   make_graph(matrix, &graph);
   const int n = matrix.num_blocks();
+  info.ordering = ordering == Ordering::natural ? Ordering::natural : Ordering::minimum_degree;
   if (ordering == Ordering::natural) {
     order.resize(n);
     int next = 0;
@@ -115,29 +123,47 @@ void BlockCholesky::Data::choose_order(const BlockMatrix& matrix, Ordering order
         if (graph.stage[b] == stage) order[next++] = b;
       }
     }
-  } else {
-    minimum_degree.order(graph, &order);
-  }
-  analysis.run(matrix, graph, order, &symbolic);
-  info.ordering = ordering == Ordering::natural ? ordering : Ordering::minimum_degree;
-  if (ordering == Ordering::natural || ordering == Ordering::minimum_degree) return;
-  if (ordering == Ordering::automatic &&
-      (n < kBlocksForNestedDissection ||
-       symbolic.seconds < kSecondsForNestedDissection * static_cast<double>(graph.neighbours.size()))) {
+    analysis.run(matrix, graph, order, &symbolic);
     return;
   }
+  minimum_degree.order(graph, &order);
+  analysis.run(matrix, graph, order, &symbolic);
 
-  // The frozen blocks keep their order; nested dissection takes what they leave behind.
-  BlockGraph reduced;
-  std::vector<int> blocks, dissection;
-  analysis.reduced_graph(graph, symbolic, &reduced, &blocks);
-  order_by_nested_dissection(reduced, &dissection);
-  const auto end =
-      std::stable_partition(order.begin(), order.end(), [&](int b) { return graph.stage[b] == 0; });
-  std::transform(dissection.begin(), dissection.end(), end, [&](int v) { return blocks[v]; });
+  // All frozen blocks first may cause much fill. Without that rule only those frozen blocks count that no
+  // other block is eliminated before and into, which is less to do when the others are few or close together.
+  bool frozen_first = std::find(graph.stage.begin(), graph.stage.end(), 0) != graph.stage.end();
+  if (frozen_first) {
+    one_stage.assign(n, 1);
+    graph.stage.swap(one_stage);
+    minimum_degree.order(graph, &other_order);
+    graph.stage.swap(one_stage);
+    other_analysis.run(matrix, graph, other_order, &other);
+    if (step_seconds(other) < step_seconds(symbolic)) {
+      symbolic = other;  // a copy: swapped memory would have to grow twice
+      frozen_first = false;
+    }
+  }
+  if (ordering == Ordering::minimum_degree) return;
+  if (ordering == Ordering::automatic &&
+      (n < kBlocksForNestedDissection ||
+       step_seconds(symbolic) / kIterations <
+           kSecondsForNestedDissection * static_cast<double>(graph.neighbours.size()))) {
+    return;
+  }
+  if (frozen_first) {  // the frozen blocks keep their order; nested dissection takes what they leave behind
+    BlockGraph reduced;
+    std::vector<int> blocks, dissection;
+    analysis.reduced_graph(graph, symbolic, &reduced, &blocks);
+    order_by_nested_dissection(reduced, &dissection);
+    const auto end =
+        std::stable_partition(order.begin(), order.end(), [&](int b) { return graph.stage[b] == 0; });
+    std::transform(dissection.begin(), dissection.end(), end, [&](int v) { return blocks[v]; });
+  } else {
+    order_by_nested_dissection(graph, &order);
+  }
   other_analysis.run(matrix, graph, order, &other);
-  if (ordering == Ordering::automatic && other.seconds >= symbolic.seconds) return;
-  std::swap(symbolic, other);
+  if (ordering == Ordering::automatic && step_seconds(other) >= step_seconds(symbolic)) return;
+  symbolic = other;
   info.ordering = Ordering::nested_dissection;
 }
 
@@ -271,7 +297,6 @@ void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimensio
       const RowRun& run = symbolic.rows[k];
       std::copy_n(y + run.to, run.length, below + run.from);
     }
-    for (int r = front->num_updates; r < front->update_rows; ++r) below[r] = 0;
     kernels.solve_backward(*front, d.factor.data() + front->panel, y + front->pivot_start, below);
   }
   for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(y + to, length, last + from);

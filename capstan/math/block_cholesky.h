@@ -7,9 +7,10 @@
 //             children's U - L21 L21^T on to its parent (Duff and Reid 1983). All work is in dense kernels.
 //   solve     with one or many right-hand sides; const and safe to call from several threads at a time.
 //
-// Frozen blocks are constant over a step because no constraint touches them. They are eliminated first and
-// once, by factor_frozen(); every factor() after that starts from what they leave behind, the Schur
-// complement, and never forms it as a dense matrix.
+// Frozen blocks are constant over a step because no constraint touches them. factor_frozen() eliminates them
+// once; every factor() after that starts from what they leave behind, the Schur complement, which is never
+// formed as a dense matrix. The order puts the frozen blocks first where that pays; otherwise frozen are
+// those whose elimination needs no block that changes.
 //
 // Limits: no blocks at all is a valid matrix; diagonal blocks alone factor each apart; one block is dense
 // Cholesky. The same values give the same bits on the same machine and build (a processor with AVX2 uses

@@ -83,6 +83,11 @@ void SymbolicAnalysis::make_elimination_tree(const MatrixGraph& graph, const std
       }
     }
   }
+  frozen_.resize(n);
+  for (int p = 0; p < n; ++p) frozen_[p] = graph.stage[order[p]] == 0;
+  for (int p = 0; p < n; ++p) {
+    if (parent_[p] >= 0 && !frozen_[p]) frozen_[parent_[p]] = 0;
+  }
 }
 
 // Rows of every column of L, then supernodes: each column begins as one, and takes in a child wherever that
@@ -139,8 +144,7 @@ void SymbolicAnalysis::merge_supernodes(const BlockMatrix& matrix, const MatrixG
     while (c >= 0) {
       const int next = next_child_[c];
       const double merged = front_seconds(pivots_[p] + pivots_[c], updates_[p]);
-      if (graph.stage[order[c]] != graph.stage[order[p]] ||
-          merged > seconds + front_seconds(pivots_[c], updates_[c])) {
+      if (frozen_[c] != frozen_[p] || merged > seconds + front_seconds(pivots_[c], updates_[c])) {
         add_child(p, c);
       } else {
         seconds = merged;
@@ -181,7 +185,7 @@ void SymbolicAnalysis::number_fronts(const BlockMatrix& matrix, const MatrixGrap
     number_of_[s] = number;
     Front front;
     front.pivot_start = row;
-    front.frozen = graph.stage[ancestor_[s]] == 0;
+    front.frozen = frozen_[s] != 0;
     for (int member = first_member_[s]; member >= 0; member = next_member_[member]) {
       const int block = ancestor_[member], size = matrix.block_size(block);
       new_order[num_ordered++] = block;
@@ -235,7 +239,7 @@ void SymbolicAnalysis::place_rows(const BlockMatrix& matrix, SymbolicFactor* res
   result->factor_size = 0;
   result->factor_values = 0;
   result->largest_update = 0;
-  result->flops = result->frozen_flops = result->seconds = 0;
+  result->flops = result->frozen_flops = result->seconds = result->frozen_seconds = 0;
   const std::vector<int>& block_start = result->block_start;
   for (int f = 0; f < num_fronts; ++f) {
     Front& front = result->fronts[f];
@@ -272,8 +276,12 @@ void SymbolicAnalysis::place_rows(const BlockMatrix& matrix, SymbolicFactor* res
     result->largest_update = std::max(result->largest_update, front.update_rows);
     const double flops = front_flops(front.num_pivots, front.num_updates);
     result->flops += flops;
-    if (front.frozen) result->frozen_flops += flops;
-    result->seconds += front_seconds(front.num_pivots, front.num_updates);
+    const double seconds = front_seconds(front.num_pivots, front.num_updates);
+    result->seconds += seconds;
+    if (front.frozen) {
+      result->frozen_flops += flops;
+      result->frozen_seconds += seconds;
+    }
   }
 
   for (int f = 0; f < num_fronts; ++f) {

@@ -28,7 +28,7 @@ enum class UpdatePlace : char { even_stack, odd_stack, kept };
 
 struct Front {
   int parent = -1;
-  bool frozen = false;
+  bool frozen = false;  // so are all fronts below it: factored by factor_frozen()
   UpdatePlace place = UpdatePlace::even_stack;
   int pivot_start = 0;  // first row in the elimination order
   int num_pivots = 0;   // columns
@@ -81,8 +81,8 @@ struct SymbolicFactor {
   std::vector<std::array<int, 3>> permutation;  // (row in x, row in the order, length), coalesced
   long factor_size = 0, even_size = 0, odd_size = 0, kept_size = 0;
   long factor_values = 0;
-  int largest_update = 0;                           // rows, padded
-  double flops = 0, frozen_flops = 0, seconds = 0;  // predicted
+  int largest_update = 0;                                               // rows, padded
+  double flops = 0, frozen_flops = 0, seconds = 0, frozen_seconds = 0;  // predicted
 };
 
 // The graph of a matrix, with the entry of each edge.
@@ -110,7 +110,8 @@ class SymbolicAnalysis {
   void place_blocks(const BlockMatrix& matrix, const MatrixGraph& graph, SymbolicFactor* result);
   void place_updates(SymbolicFactor* result);
 
-  std::vector<int> position_;               // [blocks] in the order given
+  std::vector<int> position_;  // [blocks] in the order given
+  std::vector<char> frozen_;   // [positions] the block and all its descendants in the tree are frozen
   std::vector<int> parent_, ancestor_;      // elimination tree over positions
   std::vector<int> struct_start_, struct_;  // rows of each column, as positions, unsorted
   std::vector<int> first_child_, last_child_, next_child_, mark_;

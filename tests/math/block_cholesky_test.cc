@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/SparseCholesky>
 #include <atomic>
 #include <limits>
 #include <set>
@@ -17,12 +18,15 @@ namespace {
 std::atomic<long> allocations{0};
 }
 
-// Eigen allocates with malloc, so malloc itself is counted (glibc's own entry is __libc_malloc).
+// Eigen allocates with malloc, so malloc itself is counted (glibc's own entry is __libc_malloc). The
+// sanitizers have their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* __libc_malloc(std::size_t);
 extern "C" void* malloc(std::size_t size) {
   ++allocations;
   return __libc_malloc(size);
 }
+#endif
 
 namespace capstan {
 namespace {
@@ -85,13 +89,14 @@ std::vector<Named> patterns() {
   return list;
 }
 
-void check_solution(const BlockCholesky& cholesky, const std::string& name) {
+void check_solution(const BlockCholesky& cholesky, const std::string& name,
+                    const std::vector<int>& numbers_of_columns = {1, 2, 7, 8, 9, 17}) {
   const MatX H = cholesky.matrix.dense();
   const int n = static_cast<int>(H.rows());
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   const Eigen::LLT<MatX> twin(H);
-  for (const int columns : {1, 2, 7, 8, 9, 17}) {
+  for (const int columns : numbers_of_columns) {
     const MatX b = MatX::NullaryExpr(n, columns, [&] { return normal(random); });
     MatX x = b;
     cholesky.solve_in_place(x);
@@ -112,6 +117,41 @@ TEST(BlockCholesky, EqualsDenseOnEveryPatternInEveryOrder) {
       ASSERT_TRUE(result) << name << " failed at " << result.failed_block;
       check_solution(cholesky, name);
     }
+  }
+}
+
+// Large enough for nested dissection and for fronts of many column blocks, with and without frozen blocks.
+TEST(BlockCholesky, AgreesWithEigenOnALargePile) {
+  BlockPattern pattern = pile(800, 6, 1);
+  BlockCholesky cholesky;
+  std::vector<VecX> answers;
+  for (const bool freeze : {false, true}) {
+    pattern.frozen.assign(800, 0);
+    for (int i = 0; freeze && i < 800; i += 2) pattern.frozen[i] = 1;
+    cholesky.analyze(pattern);
+    EXPECT_TRUE(freeze || cholesky.info().ordering == Ordering::nested_dissection);
+    fill_contact_matrix(pattern, 10, 1, &cholesky.matrix);
+    ASSERT_TRUE(cholesky.factor());
+    answers.push_back(VecX::LinSpaced(4800, -1, 1));
+    cholesky.solve_in_place(answers.back());
+  }
+  std::vector<Eigen::Triplet<double>> entries;
+  const BlockMatrix& H = cholesky.matrix;
+  for (int j = 0; j < 800; ++j) {
+    for (int e = H.column_start()[j]; e < H.column_start()[j + 1]; ++e) {
+      for (int k = 0; k < 36; ++k) {
+        const int row = 6 * H.entry_row()[e] + k % 6, column = 6 * j + k / 6;
+        if (row >= column) entries.emplace_back(row, column, H.entry_block(e)[k]);
+      }
+    }
+  }
+  Eigen::SparseMatrix<double> S(4800, 4800);
+  S.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> twin(S);
+  const VecX b = VecX::LinSpaced(4800, -1, 1), expected = twin.solve(b);
+  for (const VecX& x : answers) {
+    EXPECT_LE((x - expected).norm(), 1e-11 * expected.norm());
+    EXPECT_LE((H * x - b).norm(), 1e-11 * b.norm());
   }
 }
 
@@ -147,7 +187,7 @@ TEST(BlockCholesky, FrozenBlocksAreEliminatedOnce) {
               (1.0 + iteration) * MatX::Identity(size, size);
         }
         ASSERT_TRUE(cholesky.factor()) << name;
-        check_solution(cholesky, name + " frozen");
+        check_solution(cholesky, name + " frozen", {1, 3});
       }
       if (HasFatalFailure()) return;
     }
@@ -161,7 +201,7 @@ TEST(BlockCholesky, FactorLeavesFrozenBlocksAlone) {
   pattern.frozen.assign(30, 0);
   for (int i = 0; i < 15; ++i) pattern.frozen[i] = 1;
   BlockCholesky cholesky;
-  cholesky.analyze(pattern);
+  cholesky.analyze(pattern, Ordering::natural);  // every frozen block comes first
   EXPECT_GT(cholesky.info().frozen_flops, 0);
   EXPECT_LT(cholesky.info().frozen_flops, cholesky.info().flops);
   fill_contact_matrix(pattern, 10, 1, &cholesky.matrix);
@@ -288,6 +328,18 @@ TEST(BlockCholesky, ForgetsNonFiniteValues) {
   fill_contact_matrix(pattern, 10, 1, &cholesky.matrix);
   ASSERT_TRUE(cholesky.factor());
   check_solution(cholesky, "after NaN");
+  // The scratch memory of solve, for as many and for fewer rows.
+  for (const int n : {40, 39, 13}) {
+    for (const int columns : {1, 3}) {
+      const BlockPattern smaller = pile(n, 5, 6);
+      cholesky.analyze(smaller);
+      fill_contact_matrix(smaller, 10, 1, &cholesky.matrix);
+      ASSERT_TRUE(cholesky.factor());
+      MatX x = MatX::Constant(5 * n, columns, std::numeric_limits<double>::quiet_NaN());
+      cholesky.solve_in_place(x);
+      check_solution(cholesky, "after NaN", {columns});
+    }
+  }
 }
 
 TEST(BlockCholesky, AllocatesNothingAfterWarmUp) {
