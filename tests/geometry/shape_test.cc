@@ -178,12 +178,16 @@ TEST(ShapeVolume, OfUnboundedShapesIsZero) {
 }
 
 TEST(ShapeName, IsTheWordOfSceneFiles) {
-  const std::pair<Shape, const char*> names[] = {
-      {Sphere{}, "sphere"},           {Box{}, "box"},
-      {Capsule{}, "capsule"},         {Cylinder{}, "cylinder"},
-      {Ellipsoid{}, "ellipsoid"},     {HalfSpace{}, "half_space"},
-      {ConvexMesh{}, "convex_mesh"},  {SurfaceMesh{}, "surface_mesh"},
-      {HeightField{}, "height_field"}, {SignedDistanceMesh{}, "sdf_mesh"}};
+  const std::pair<Shape, const char*> names[] = {{Sphere{}, "sphere"},
+                                                 {Box{}, "box"},
+                                                 {Capsule{}, "capsule"},
+                                                 {Cylinder{}, "cylinder"},
+                                                 {Ellipsoid{}, "ellipsoid"},
+                                                 {HalfSpace{}, "half_space"},
+                                                 {ConvexMesh{}, "convex_mesh"},
+                                                 {SurfaceMesh{}, "surface_mesh"},
+                                                 {HeightField{}, "height_field"},
+                                                 {SignedDistanceMesh{}, "sdf_mesh"}};
   static_assert(std::size(names) == std::variant_size_v<Shape>);
   for (const auto& [shape, name] : names) EXPECT_STREQ(shape_name(shape), name);
 }

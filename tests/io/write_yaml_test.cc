@@ -121,6 +121,11 @@ struct SameShape {
   void operator()(const HalfSpace&) const {}
   void operator()(const ConvexMesh& a) const { expect_same(*a.mesh, *std::get<ConvexMesh>(other).mesh); }
   void operator()(const SurfaceMesh& a) const { expect_same(*a.mesh, *std::get<SurfaceMesh>(other).mesh); }
+  void operator()(const SignedDistanceMesh& a) const {
+    const auto& b = std::get<SignedDistanceMesh>(other);
+    expect_same(*a.mesh, *b.mesh);
+    SAME(resolution);
+  }
   void operator()(const HeightField& a) const {
     const auto& b = std::get<HeightField>(other);
     SAME(rows);
