@@ -355,4 +355,11 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
                    s.external, dt, scheme.theta_vq, &s.momentum, &motion->v_star);
 }
 
+void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
+                               int tree, Motion* motion, VecX* v) {
+  Scratch& s = *motion->scratch;
+  balance_momentum(model, tree, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
+                   s.external, dt, scheme.theta_vq, &s.momentum, v);
+}
+
 }  // namespace capstan

@@ -54,4 +54,11 @@ Motion make_motion(const Model& model);
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                       const Scheme& scheme, Motion* motion);
 
+// Corrects the root velocity of one tree in v, the velocities after constraints: for trees that only
+// constraints within themselves act on (joint limits, self-contact), whose momentum they do not change. The
+// root's motion does not change the velocities those constraints see. To be called after calc_free_motion on
+// the same state.
+void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
+                               int tree, Motion* motion, VecX* v);
+
 }  // namespace capstan

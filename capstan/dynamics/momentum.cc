@@ -116,78 +116,84 @@ void balance_momentum(const Model& model, const State& state, const Placement& s
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* w, VecX* v) {
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
-    if (!conserves_momentum(model, t)) continue;
-    const Tree& tree = model.trees[t];
-    const Link& root = model.links[tree.link_begin];
-    const Stage& stage = model.stages[root.stage_begin];
-    const bool is_free = stage.type == StageType::free;
-    const Mat3& F = root.X_PL.R;  // axes of the root's velocities
-    const int iw = is_free ? stage.v + 3 : stage.v;
-    const Transform& X0 = start.X_WL[tree.link_begin];
-    // Angular momentum is about the centre of mass (free) or the joint's centre (ball).
-    const auto arm_to_com = [&](const Whole& whole, const Transform& X) -> Vec3 {
-      return whole.com - X * (is_free ? Vec3::Zero() : stage.position);
-    };
+    if (conserves_momentum(model, t))
+      balance_momentum(model, t, state, start, at_forces, force, dt, theta_vq, w, v);
+  }
+}
 
-    calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
-    const Whole before = calc_whole(model, start, w->velocity, t);
-    const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
-    Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
-    if (is_free) {
-      // Gravity has a moment about the centre of mass where it does not act on every body.
-      const Vec3 com = calc_tree_com(model, at_forces, t);
-      const Vec6 weight = calc_weight(model, at_forces, t, com);
-      const Vec3 root_from_com = at_forces.X_WL[tree.link_begin].p - com;
-      P = before.P + dt * (weight.tail<3>() + f);
-      L = before.L + dt * (weight.head<3>() + F * force.segment<3>(iw) + cross(root_from_com, f));
-    } else {
-      L = before.L + cross(arm_to_com(before, X0), before.P) +
-          dt * (calc_weight(model, at_forces, t, X0 * stage.position).head<3>() + F * force.segment<3>(iw));
-    }
+void balance_momentum(const Model& model, int t, const State& state, const Placement& start,
+                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
+                      MomentumWorkspace* w, VecX* v) {
+  const Tree& tree = model.trees[t];
+  const Link& root = model.links[tree.link_begin];
+  const Stage& stage = model.stages[root.stage_begin];
+  const bool is_free = stage.type == StageType::free;
+  const Mat3& F = root.X_PL.R;  // axes of the root's velocities
+  const int iw = is_free ? stage.v + 3 : stage.v;
+  const Transform& X0 = start.X_WL[tree.link_begin];
+  // Angular momentum is about the centre of mass (free) or the joint's centre (ball).
+  const auto arm_to_com = [&](const Whole& whole, const Transform& X) -> Vec3 {
+    return whole.com - X * (is_free ? Vec3::Zero() : stage.position);
+  };
 
-    // The tree's shape at q1, in root axes.
-    Whole after;
-    Transform X1;
-    if (tree.link_end == tree.link_begin + 1) {
-      after.mass = root.mass;
-      X1 = X0;
-      after.com = X1 * root.com;
-      after.inertia = X1.R * root.inertia * X1.R.transpose();
-      const Vec3 omega = F * v->segment<3>(iw);
-      after.L = after.inertia * omega;
-      if (is_free) {
-        after.P = root.mass * (F * v->segment<3>(stage.v) + cross(omega, Vec3(after.com - X1.p)));
-      } else {
-        after.P = root.mass * cross(omega, arm_to_com(after, X1));
-      }
-    } else {
-      for (int k = tree.dof_begin; k < tree.dof_end; ++k)
-        w->v_vq[k] = theta_vq * (*v)[k] + (1 - theta_vq) * state.v[k];
-      move(model, state.q, w->v_vq, dt, &w->q, root.stage_begin, model.links[tree.link_end - 1].stage_end);
-      calc_placement(model, w->q, &w->placement, tree.link_begin, tree.link_end);
-      calc_velocity(model, w->placement, *v, &w->velocity, tree.link_begin, tree.link_end);
-      after = calc_whole(model, w->placement, w->velocity, t);
-      X1 = w->placement.X_WL[tree.link_begin];
-    }
-    const Vec3 arm = arm_to_com(after, X1), omega = F * v->segment<3>(iw), w0 = F * state.v.segment<3>(iw);
-    Mat3 inertia = after.inertia;
-    Vec3 L_now = after.L;
-    if (!is_free) {
-      inertia += parallel_axis(after.mass, arm);
-      L_now += cross(arm, after.P);
-    }
-    const Mat3 I = X1.R.transpose() * inertia * X1.R;
-    const Vec3 l = X1.R.transpose() * (L_now - inertia * omega);
-    const Vec3 turned = solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
-    v->segment<3>(iw) = F.transpose() * turned;
+  calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
+  const Whole before = calc_whole(model, start, w->velocity, t);
+  const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
+  Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
+  if (is_free) {
+    // Gravity has a moment about the centre of mass where it does not act on every body.
+    const Vec3 com = calc_tree_com(model, at_forces, t);
+    const Vec6 weight = calc_weight(model, at_forces, t, com);
+    const Vec3 root_from_com = at_forces.X_WL[tree.link_begin].p - com;
+    P = before.P + dt * (weight.tail<3>() + f);
+    L = before.L + dt * (weight.head<3>() + F * force.segment<3>(iw) + cross(root_from_com, f));
+  } else {
+    L = before.L + cross(arm_to_com(before, X0), before.P) +
+        dt * (calc_weight(model, at_forces, t, X0 * stage.position).head<3>() + F * force.segment<3>(iw));
+  }
+
+  // The tree's shape at q1, in root axes.
+  Whole after;
+  Transform X1;
+  if (tree.link_end == tree.link_begin + 1) {
+    after.mass = root.mass;
+    X1 = X0;
+    after.com = X1 * root.com;
+    after.inertia = X1.R * root.inertia * X1.R.transpose();
+    const Vec3 omega = F * v->segment<3>(iw);
+    after.L = after.inertia * omega;
     if (is_free) {
-      // P = m (u + w x arm) + p, with arm and p (from the joints) carried along by the root.
-      const Vec3 u = F * v->segment<3>(stage.v);
-      const Vec3 p = X1.R.transpose() * (after.P - after.mass * (u + cross(omega, arm)));
-      const Mat3 R1 = rotation_matrix(quat_exp(dt * (theta_vq * turned + (1 - theta_vq) * w0))) * X0.R;
-      const Vec3 arm1 = R1 * (X1.R.transpose() * arm);
-      v->segment<3>(stage.v) = F.transpose() * ((P - R1 * p) / after.mass - cross(turned, arm1));
+      after.P = root.mass * (F * v->segment<3>(stage.v) + cross(omega, Vec3(after.com - X1.p)));
+    } else {
+      after.P = root.mass * cross(omega, arm_to_com(after, X1));
     }
+  } else {
+    for (int k = tree.dof_begin; k < tree.dof_end; ++k)
+      w->v_vq[k] = theta_vq * (*v)[k] + (1 - theta_vq) * state.v[k];
+    move(model, state.q, w->v_vq, dt, &w->q, root.stage_begin, model.links[tree.link_end - 1].stage_end);
+    calc_placement(model, w->q, &w->placement, tree.link_begin, tree.link_end);
+    calc_velocity(model, w->placement, *v, &w->velocity, tree.link_begin, tree.link_end);
+    after = calc_whole(model, w->placement, w->velocity, t);
+    X1 = w->placement.X_WL[tree.link_begin];
+  }
+  const Vec3 arm = arm_to_com(after, X1), omega = F * v->segment<3>(iw), w0 = F * state.v.segment<3>(iw);
+  Mat3 inertia = after.inertia;
+  Vec3 L_now = after.L;
+  if (!is_free) {
+    inertia += parallel_axis(after.mass, arm);
+    L_now += cross(arm, after.P);
+  }
+  const Mat3 I = X1.R.transpose() * inertia * X1.R;
+  const Vec3 l = X1.R.transpose() * (L_now - inertia * omega);
+  const Vec3 turned = solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
+  v->segment<3>(iw) = F.transpose() * turned;
+  if (is_free) {
+    // P = m (u + w x arm) + p, with arm and p (from the joints) carried along by the root.
+    const Vec3 u = F * v->segment<3>(stage.v);
+    const Vec3 p = X1.R.transpose() * (after.P - after.mass * (u + cross(omega, arm)));
+    const Mat3 R1 = rotation_matrix(quat_exp(dt * (theta_vq * turned + (1 - theta_vq) * w0))) * X0.R;
+    const Vec3 arm1 = R1 * (X1.R.transpose() * arm);
+    v->segment<3>(stage.v) = F.transpose() * ((P - R1 * p) / after.mass - cross(turned, arm1));
   }
 }
 

@@ -40,6 +40,10 @@ bool conserves_momentum(const Model& model, int tree);
 void balance_momentum(const Model& model, const State& state, const Placement& start,
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* workspace, VecX* v);
+// Of one tree, which conserves_momentum() says yes to.
+void balance_momentum(const Model& model, int tree, const State& state, const Placement& start,
+                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
+                      MomentumWorkspace* workspace, VecX* v);
 
 // Shifts the free roots in `q1`, which is q0 moved along v^theta_vq, so that each tree's centre of mass goes
 // with its momentum.

@@ -89,8 +89,10 @@ struct Assembler {
     Vec6 U = Vec6::Zero();
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const Tree& tree = model.trees[problem.parts[p].tree];
-      U.head(group.num_rows) +=
-          problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
+      const auto J = problem.jacobian(group, problem.parts[p]);
+      for (int k = 0; k < tree.num_dofs(); ++k) {
+        for (int r = 0; r < group.num_rows; ++r) U[r] += J(r, k) * v[tree.dof_begin + k];
+      }
     }
     return U;
   }

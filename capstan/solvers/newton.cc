@@ -30,17 +30,21 @@ struct IslandResult {
 struct NewtonWorkspace::Solver {
   const Problem* problem = nullptr;
   const Island* island = nullptr;
-  std::vector<int> local_tree;  // [trees of the model] position in the island
-  std::vector<int> start;       // [island trees + 1] first local dof
-  std::vector<MatX> A;          // [island trees] dense
-  VecX v, v_star, dv, gradient, momentum, impulse, scale, Adv, v_try;
+  std::vector<int> local_tree;   // [trees of the model] position in the island
+  std::vector<int> start;        // [island trees + 1] first local dof
+  std::vector<double> A_values;  // dense block of A of each tree; memory only grows
+  std::vector<int> A_start;
+  std::vector<double> arena;  // of the vectors below
+  using Vector = Eigen::Map<VecX>;
+  using ConstVector = Eigen::Ref<const VecX>;
+  Vector v{nullptr, 0}, v_star{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0},
+      impulse{nullptr, 0}, scale{nullptr, 0}, Adv{nullptr, 0}, v_try{nullptr, 0}, change{nullptr, 0};
   std::vector<Vec6> U, dU;  // [island groups]
   std::vector<Vec6> group_impulse;
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts of the island, in order of groups]
   std::vector<double> dof_hessian;          // [island dof laws]
   BlockPattern pattern;
-  std::vector<int> pair_of_parts;  // for each group, the pattern's pair of its parts (i, j), i > j, in order
   BlockCholesky cholesky;
 
   int num_trees() const { return island->tree_end - island->tree_begin; }
@@ -60,12 +64,15 @@ struct NewtonWorkspace::Solver {
 
   void begin(const Problem& p, const Island& i);
   IslandResult solve(const NewtonOptions& options);
-  double evaluate(const VecX& at, bool with_hessian);
-  void calc_gradient();
+  double evaluate(const ConstVector& at, bool with_hessian);
+  void multiply_A(const ConstVector& x, Vector* y) const;
+  Eigen::Map<const MatX> A(int t) const {
+    return {A_values.data() + A_start[t], pattern.sizes[t], pattern.sizes[t]};
+  }
   bool calc_direction();
-  double line_search(double slope, const NewtonOptions& options, int* evaluations);
+  double line_search(double slope, int* evaluations);
   LineDerivatives along(double alpha) const;
-  void calc_motion(const VecX& x, std::vector<Vec6>* motion) const;
+  void calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const;
   void finish(NewtonWorkspace* workspace);
 };
 
@@ -76,7 +83,7 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
   const int n = num_trees();
   local_tree.resize(model.trees.size());
   start.assign(1, 0);
-  if (static_cast<int>(A.size()) < n) A.resize(n);
+  A_start.assign(1, 0);
   pattern.sizes.resize(n);
   pattern.pairs.clear();
   for (int t = 0; t < n; ++t) {
@@ -85,16 +92,22 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
     local_tree[tree_id] = t;
     start.push_back(start.back() + tree.num_dofs());
     pattern.sizes[t] = tree.num_dofs();
-    A[t].resize(tree.num_dofs(), tree.num_dofs());
-    expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, A[t]);
+    A_start.push_back(A_start.back() + tree.num_dofs() * tree.num_dofs());
   }
   const int dofs = start.back();
-  for (VecX* x : {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try}) x->resize(dofs);
+  arena.resize(10 * dofs);
+  int used = 0;
+  for (Vector* x : {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try, &change}) {
+    new (x) Vector(arena.data() + dofs * used++, dofs);
+  }
+  A_values.resize(A_start.back());
   for (int t = 0; t < n; ++t) {
     const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
     v_star.segment(start[t], tree.num_dofs()) = p.motion->v_star.segment(tree.dof_begin, tree.num_dofs());
     v.segment(start[t], tree.num_dofs()) = p.v0.segment(tree.dof_begin, tree.num_dofs());
-    scale.segment(start[t], tree.num_dofs()) = A[t].diagonal().cwiseSqrt().cwiseInverse();
+    Eigen::Map<MatX> block(A_values.data() + A_start[t], tree.num_dofs(), tree.num_dofs());
+    expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
+    scale.segment(start[t], tree.num_dofs()) = block.diagonal().cwiseSqrt().cwiseInverse();
   }
   U.resize(num_groups());
   dU.resize(num_groups());
@@ -116,7 +129,14 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
   cholesky.analyze(pattern);
 }
 
-void NewtonWorkspace::Solver::calc_motion(const VecX& x, std::vector<Vec6>* motion) const {
+void NewtonWorkspace::Solver::multiply_A(const ConstVector& x, Vector* y) const {
+  for (int t = 0; t < num_trees(); ++t) {
+    const int n = pattern.sizes[t];
+    y->segment(start[t], n).noalias() = A(t) * x.segment(start[t], n);
+  }
+}
+
+void NewtonWorkspace::Solver::calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const {
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
     Vec6 u = Vec6::Zero();
@@ -134,15 +154,11 @@ void NewtonWorkspace::Solver::calc_motion(const VecX& x, std::vector<Vec6>* moti
 }
 
 // Cost at `at`; leaves the impulses (and Hessians) of groups and dof laws, and contact velocities.
-double NewtonWorkspace::Solver::evaluate(const VecX& at, bool with_hessian) {
+double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessian) {
   calc_motion(at, &U);
-  double cost = 0;
-  for (int t = 0; t < num_trees(); ++t) {
-    const int n = start[t + 1] - start[t];
-    const auto d = at.segment(start[t], n) - v_star.segment(start[t], n);
-    momentum.segment(start[t], n).noalias() = A[t] * d;
-    cost += 0.5 * momentum.segment(start[t], n).dot(d);
-  }
+  change = at - v_star;
+  multiply_A(change, &momentum);
+  double cost = 0.5 * change.dot(momentum);
   const ContactOptions& o = problem->options;
   with_law(o.law, o.normal_law, [&](auto law) {
     using Law = decltype(law);
@@ -203,7 +219,7 @@ bool NewtonWorkspace::Solver::calc_direction() {
   BlockMatrix& H = cholesky.matrix;
   H.set_zero();
   for (int t = 0; t < num_trees(); ++t) {
-    Eigen::Map<MatX>(H.block(t, t), A[t].rows(), A[t].cols()) = A[t];
+    Eigen::Map<MatX>(H.block(t, t), pattern.sizes[t], pattern.sizes[t]) = A(t);
   }
   int pair = 0;
   for (int g = 0; g < num_groups(); ++g) {
@@ -293,7 +309,7 @@ LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
 }
 
 // The root of the derivative along dv (slope: its value at 0, negative).
-double NewtonWorkspace::Solver::line_search(double slope, const NewtonOptions& options, int* evaluations) {
+double NewtonWorkspace::Solver::line_search(double slope, int* evaluations) {
   calc_motion(dv, &dU);
   int at = 0;
   for (int g = 0; g < num_groups(); ++g) {
@@ -301,10 +317,7 @@ double NewtonWorkspace::Solver::line_search(double slope, const NewtonOptions& o
     for (int i = c.contact_begin; i < c.contact_end; ++i) contact_dv[at++] = problem->X[i] * dU[g];
   }
   double first0 = 0, second0 = 0;  // of the quadratic part: dv.A (v - v*), dv.A dv
-  for (int t = 0; t < num_trees(); ++t) {
-    const int n = start[t + 1] - start[t];
-    Adv.segment(start[t], n).noalias() = A[t] * dv.segment(start[t], n);
-  }
+  multiply_A(dv, &Adv);
   first0 = dv.dot(momentum);
   second0 = dv.dot(Adv);
   const auto derivative = [&](double alpha) {
@@ -337,7 +350,6 @@ double NewtonWorkspace::Solver::line_search(double slope, const NewtonOptions& o
     d = derivative(alpha);
     if (std::abs(d.first) <= enough) break;
   }
-  (void)options;
   return alpha;
 }
 
@@ -350,10 +362,7 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
   for (;;) {
     gradient = momentum - impulse;
     double p = 0, j = 0, r = 0;
-    for (int t = 0; t < num_trees(); ++t) {
-      const int n = start[t + 1] - start[t];
-      Adv.segment(start[t], n).noalias() = A[t] * v.segment(start[t], n);
-    }
+    multiply_A(v, &Adv);
     for (int k = 0; k < v.size(); ++k) {
       const double d = scale[k];
       p += d * d * Adv[k] * Adv[k];
@@ -372,7 +381,7 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
     if (!calc_direction()) break;
     const double slope = dv.dot(gradient);
     if (!(slope < 0)) break;
-    const double alpha = line_search(slope, options, &result.evaluations);
+    const double alpha = line_search(slope, &result.evaluations);
     v_try = v + alpha * dv;
     evaluate(v_try, true);
     v = v_try;
@@ -407,7 +416,7 @@ void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
 NewtonWorkspace make_newton_workspace(const Model& model) {
   NewtonWorkspace w;
   w.v = VecX::Zero(model.num_velocities());
-  w.solvers.push_back(std::make_shared<NewtonWorkspace::Solver>());
+  w.solver = std::make_shared<NewtonWorkspace::Solver>();
   return w;
 }
 
@@ -418,7 +427,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
   workspace->law_impulse.assign(problem.laws.size(), 0);
   workspace->dof_impulse.assign(problem.dof_laws.size(), 0);
   report.islands = static_cast<int>(problem.islands.size());
-  NewtonWorkspace::Solver& solver = *workspace->solvers.front();
+  NewtonWorkspace::Solver& solver = *workspace->solver;
   for (int i = 0; i < report.islands; ++i) {
     solver.begin(problem, problem.islands[i]);
     const IslandResult result = solver.solve(options);

@@ -20,14 +20,10 @@
 
 namespace capstan {
 
-enum class LineSearch { exact, armijo };
-
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 100;
-  LineSearch line_search = LineSearch::exact;
-  int num_threads = 1;  // islands are solved in parallel; the result is the same for any number
 };
 
 // The answer, and memory that solves of one model reuse.
@@ -38,7 +34,7 @@ struct NewtonWorkspace {
   std::vector<double> dof_impulse;  // [dof laws] along the law's own direction
 
   struct Solver;
-  std::vector<std::shared_ptr<Solver>> solvers;  // one for each thread
+  std::shared_ptr<Solver> solver;
 };
 NewtonWorkspace make_newton_workspace(const Model& model);
 

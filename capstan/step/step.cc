@@ -56,6 +56,35 @@ void check_solver(const Model& model, const State& state, const Problem& problem
                   model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
+// Trees on which only constraints between their own links act keep their momentum exactly, too.
+void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
+                                          const Scheme& theta, Workspace* w) {
+  if (!model.options.conserve_momentum) return;
+  const Problem& problem = w->problem;
+  enum : char { kFree, kInner, kOuter };
+  w->tree_kind.assign(model.trees.size(), kFree);
+  const auto root_dofs_end = [&](int tree) { return model.links[model.trees[tree].link_begin].dof_end; };
+  for (const DofLaw& law : problem.dof_laws) {
+    const int tree = model.links[model.dofs[law.dof].link].tree;
+    const char kind = law.dof < root_dofs_end(tree) ? kOuter : kInner;
+    w->tree_kind[tree] = std::max(w->tree_kind[tree], kind);
+  }
+  for (const ConstraintGroup& group : problem.groups) {
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      // A constraint within the tree does not see the root move: those columns cancel to zero exactly.
+      const int tree = problem.parts[p].tree, n = root_dofs_end(tree) - model.trees[tree].dof_begin;
+      const double* J = problem.jacobians.data() + problem.parts[p].jacobian;
+      const bool moved = std::any_of(J, J + n * group.num_rows, [](double x) { return x != 0; });
+      w->tree_kind[tree] = std::max(w->tree_kind[tree], moved ? char{kOuter} : char{kInner});
+    }
+  }
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    if (w->tree_kind[t] == kInner && conserves_momentum(model, t)) {
+      balance_after_constraints(model, state, dt, theta, t, &w->motion, &w->newton.v);
+    }
+  }
+}
+
 }  // namespace
 
 StepOptions step_options(const Model& model) {
@@ -86,6 +115,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   collide(model, w->motion.placement, w->velocity, dt, &w->collision, &w->contacts);
   assemble(model, *state, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
   const SolverReport solver = solve_newton(w->problem, options.newton, &w->newton);
+  balance_trees_with_inner_constraints(model, *state, dt, theta, w);
   const VecX& v = w->newton.v;
 
   w->next = *state;

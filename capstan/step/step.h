@@ -38,6 +38,7 @@ struct Workspace {
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step
   State next;
+  std::vector<char> tree_kind;
   VecX v_advance;
 };
 Workspace make_workspace(const Model& model);

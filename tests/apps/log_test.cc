@@ -132,11 +132,11 @@ TEST(Log, NamesAndUnitsOfEveryJointType) {
 name: all
 options: {dt: 0.01, duration: 0.05}
 bodies:
-  - {name: a, joint: {name: hinge, type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
-  - {name: b, joint: {name: slide, type: prismatic, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
-  - {name: c, joint: {name: ball, type: ball}, shape: {type: sphere, radius: 0.1}}
-  - {name: d, joint: {name: root, type: free}, shape: {type: sphere, radius: 0.1}}
-  - {name: e, joint: {name: 'odd, "name"', type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1}}
+  - {name: a, joint: {name: hinge, type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1, collides: false}}
+  - {name: b, joint: {name: slide, type: prismatic, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1, collides: false}}
+  - {name: c, joint: {name: ball, type: ball}, shape: {type: sphere, radius: 0.1, collides: false}}
+  - {name: d, joint: {name: root, type: free}, shape: {type: sphere, radius: 0.1, collides: false}}
+  - {name: e, joint: {name: 'odd, "name"', type: revolute, axis: [0, 0, 1]}, shape: {type: sphere, radius: 0.1, collides: false}}
 )");
   ASSERT_EQ(folder.capstan("run all.yaml --log a.csv").code, 0);
   ASSERT_EQ(folder.capstan("run all.yaml --log a.h5").code, 0);

@@ -236,7 +236,7 @@ namespace {
 TEST(WriteYaml, WhatIsWrittenIsReadBackToTheSameBits) {
   const Scene scene = read(kEverything);
   EXPECT_EQ(scene.name, "every \"key\" \\ there is");
-  ASSERT_EQ(scene.shapes.size(), 10u);
+  ASSERT_EQ(scene.shapes.size(), 11u);
   const std::string path = testing::TempDir() + "/capstan_written.yaml";
   Diagnostics diagnostics;
   ASSERT_TRUE(save_yaml(scene, path, &diagnostics)) << diagnostics.text();
