@@ -158,10 +158,11 @@ TEST(PhysicsPage, MomentumOfAFloatingHumanoid) {
       std::printf("drift with the correction: %.1e\n", drift);
       EXPECT_LT(drift, 1e-12);
     } else {
-      expect_in_page(format("%.1e without the correction", drift));
+      std::printf("drift without the correction: %.1e\n", drift);
+      EXPECT_GT(drift, 1e-2);
     }
   }
-  expect_in_page("below 1e-12 with the correction");
+  expect_in_page("below 1e-12 with the correction, above 1e-2 without the correction");
 }
 
 }  // namespace
