@@ -16,6 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "capstan/geometry/mesh_health.h"
 #include "capstan/io/file.h"
 
 namespace capstan {
@@ -419,7 +420,13 @@ std::shared_ptr<const TriangleMesh> read_mesh(const std::string& path, const Vec
     } else {
       read_msh(bytes, &soup);
     }
-    auto mesh = std::make_shared<const TriangleMesh>(finish(&soup, scale));
+    auto mesh = std::make_shared<TriangleMesh>(finish(&soup, scale));
+    if (examine_mesh(*mesh).inverted()) {
+      for (auto& triangle : mesh->triangles) std::swap(triangle[1], triangle[2]);
+      diagnostics->warning(referrer,
+                           fmt::format("mesh file '{}' is inside out; its triangles were turned", path),
+                           "write triangles counter-clockwise seen from outside");
+    }
     for (const MeshProblem& note : soup.notes) diagnostics->warning(referrer, text(note), note.remedy);
     return mesh;
   } catch (const MeshProblem& problem) {

@@ -1,27 +1,15 @@
-// Materials, shapes, sites, transmissions, constraints, filters and keyframes to indices.
+// Names, transmissions, constraints and keyframes to indices.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "capstan/base/hash.h"
 #include "capstan/model/compiler.h"
 
 namespace capstan {
-namespace {
 
-// Registers names of one kind, with an error for those that are empty or there already.
-template <class T>
-void index_names(const std::vector<T>& things, const char* kind, std::map<std::string, int>* index,
-                 Diagnostics* d) {
-  for (int i = 0; i < static_cast<int>(things.size()); ++i) {
-    if (things[i].name.empty()) {
-      d->error(things[i].where, fmt::format("a {} has no name", kind), "give it one");
-    } else if (const auto [it, is_new] = index->emplace(things[i].name, i); !is_new) {
-      d->error(things[i].where, fmt::format("{} '{}' is defined twice", kind, things[i].name),
-               "rename one of them");
-    }
-  }
+bool is_sound(const Pose& pose) {
+  return pose.position.allFinite() && pose.quat_wxyz.allFinite() && pose.quat_wxyz.norm() > 1e-9;
 }
 
 void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d) {
@@ -35,111 +23,6 @@ void check_range(const Range& range, const Source& where, const std::string& who
           fmt::format("{} has a range [{:g}, {:g}] with the lower above the upper", who, range.lower,
                       range.upper),
           "swap them");
-}
-
-void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
-  for (const double mu : {t.along, t.across}) {
-    if (mu >= 0 && std::isfinite(mu)) continue;
-    d.error(where, fmt::format("{} has friction tensor entry {:g}", who, mu), "write 0 or more");
-  }
-  if (!t.direction.allFinite() || !(t.direction.norm() > 1e-9)) {
-    d.error(where, who + " has a friction direction that is zero or not finite",
-            "write a direction such as 1 0 0");
-  }
-}
-
-std::string why_unsound_mesh(const TriangleMesh* mesh) {
-  if (mesh == nullptr || mesh->vertices.empty() || mesh->triangles.empty()) return "no mesh";
-  const int n = static_cast<int>(mesh->vertices.size());
-  for (const Vec3& vertex : mesh->vertices) {
-    if (!vertex.allFinite()) return "a vertex that is not finite";
-  }
-  for (const auto& triangle : mesh->triangles) {
-    for (const int i : triangle) {
-      if (i < 0 || i >= n) return fmt::format("a triangle with vertex {}, but only {} vertices", i, n);
-    }
-  }
-  return "";
-}
-
-void check_shape(const ShapeInstance& s, Diagnostics& d) {
-  const std::string who = quoted("shape", s.name);
-  if (const std::string why = why_unsound(s.shape); !why.empty()) {
-    d.error(s.where, who + " has " + why, "write finite sizes above 0; meshes need vertices and triangles");
-  }
-  if (!(s.density >= 0) || std::isinf(s.density)) {
-    d.error(s.where, fmt::format("{} has density {:g} kg/m^3", who, s.density),
-            "write a finite number of 0 or more");
-  }
-  if (s.mass && (!(*s.mass >= 0) || std::isinf(*s.mass))) {
-    d.error(s.where, fmt::format("{} has mass {:g} kg", who, *s.mass), "write a finite number of 0 or more");
-  }
-  if (!(s.margin >= 0) || std::isinf(s.margin)) {
-    d.error(s.where, fmt::format("{} has margin {:g} m", who, s.margin),
-            "write a finite number of 0 or more");
-  }
-  check_pose(s.pose, s.where, who, d);
-}
-
-void check_material(const Material& m, Diagnostics& d) {
-  const auto check = [&](double value, bool good, const char* what, const char* remedy) {
-    if (!good) d.error(m.where, fmt::format("material '{}' has {} {:g}", m.name, what, value), remedy);
-  };
-  check(m.stiffness, m.stiffness > 0, "stiffness", "write a number of N/m above 0");
-  check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0 && std::isfinite(m.stiffness_per_kilogram),
-        "stiffness per kilogram", "write 0 or more");
-  check(m.dissipation, m.dissipation >= 0 && std::isfinite(m.dissipation), "dissipation",
-        "write 0 or more s/m");
-  check(m.relaxation_time, std::isfinite(m.relaxation_time), "relaxation time", "write a number of seconds");
-  check(m.friction, m.friction >= 0 && std::isfinite(m.friction), "friction",
-        "write a coefficient of 0 or more");
-  check(m.stiction_tolerance, m.stiction_tolerance > 0 && std::isfinite(m.stiction_tolerance),
-        "stiction tolerance", "write a number of m/s above 0");
-  check(m.elastic_modulus, m.elastic_modulus > 0, "elastic modulus", "write a number of Pa above 0");
-  if (m.friction_tensor) check_tensor(*m.friction_tensor, m.where, quoted("material", m.name), d);
-}
-
-}  // namespace
-
-bool is_sound(const Pose& pose) {
-  return pose.position.allFinite() && pose.quat_wxyz.allFinite() && pose.quat_wxyz.norm() > 1e-9;
-}
-
-std::string why_unsound(const Shape& shape) {
-  struct Size {
-    double value;
-    const char* what;
-  };
-  std::vector<Size> sizes;
-  if (const auto* sphere = std::get_if<Sphere>(&shape)) sizes = {{sphere->radius, "radius"}};
-  if (const auto* box = std::get_if<Box>(&shape)) {
-    for (const double h : box->half_size) sizes.push_back({h, "half size"});
-  }
-  if (const auto* capsule = std::get_if<Capsule>(&shape))
-    sizes = {{capsule->radius, "radius"}, {capsule->half_length, "half length"}};
-  if (const auto* cylinder = std::get_if<Cylinder>(&shape))
-    sizes = {{cylinder->radius, "radius"}, {cylinder->half_length, "half length"}};
-  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&shape)) {
-    for (const double r : ellipsoid->radii) sizes.push_back({r, "radius"});
-  }
-  if (const auto* field = std::get_if<HeightField>(&shape))
-    sizes = {{field->half_size.x(), "half size"}, {field->half_size.y(), "half size"}};
-  for (const Size& size : sizes) {
-    if (!(size.value > 0) || std::isinf(size.value)) return fmt::format("{} {:g} m", size.what, size.value);
-  }
-  if (const auto* mesh = std::get_if<ConvexMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
-  if (const auto* mesh = std::get_if<SurfaceMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
-  if (const auto* field = std::get_if<HeightField>(&shape)) {
-    const std::size_t count = field->height ? field->height->size() : 0;
-    if (field->rows < 2 || field->columns < 2 ||
-        count != static_cast<std::size_t>(field->rows) * static_cast<std::size_t>(field->columns))
-      return fmt::format("{} heights for {} rows of {} (at least 2 of 2)", count, field->rows,
-                         field->columns);
-    const auto finite = [](double h) { return std::isfinite(h); };
-    if (!std::all_of(field->height->begin(), field->height->end(), finite))
-      return "a height that is not finite";
-  }
-  return "";
 }
 
 int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
@@ -157,86 +40,6 @@ int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* ki
   diagnostics.error(where, fmt::format("{} is {} '{}', which does not exist", user, kind, name),
                     known.empty() ? fmt::format("there is no {} at all", kind) : "known are: " + known);
   return -1;
-}
-
-void ModelCompiler::compile_materials() {
-  model.materials = scene.materials;
-  index_names(scene.materials, "material", &material_index, &diagnostics);
-  for (const Material& m : scene.materials) check_material(m, diagnostics);
-  if (!material_index.count("default")) {
-    material_index["default"] = static_cast<int>(model.materials.size());
-    Material m;
-    m.name = "default";
-    model.materials.push_back(m);
-  }
-}
-
-void ModelCompiler::compile_shapes() {
-  index_names(scene.shapes, "shape", &shape_index, &diagnostics);
-  for (const ShapeInstance& s : scene.shapes) {
-    check_shape(s, diagnostics);
-    const std::string who = quoted("shape", s.name);
-    const int body = resolve(body_index, "body", s.body, s.where, "the body of " + who);
-    const int material = resolve(material_index, "material", s.material, s.where, "the material of " + who);
-    if (body < 0 || material < 0 || !is_sound(s.pose) || !why_unsound(s.shape).empty()) continue;
-    const ModelBody& b = model.bodies[body];
-    const bool is_mesh =
-        std::holds_alternative<ConvexMesh>(s.shape) || std::holds_alternative<SurfaceMesh>(s.shape);
-    const bool weighs = sources[body] != nullptr && !sources[body]->inertia && s.has_mass &&
-                        (s.mass ? *s.mass > 0 : s.density > 0);
-    if (is_mesh && weighs && !(volume_properties(s.shape).volume > 0)) {
-      diagnostics.warning(
-          s.where, fmt::format("{} adds no mass to body '{}': its mesh encloses no volume", who, s.body),
-          "close the mesh with triangles that are counter-clockwise from outside, or give the body an "
-          "inertia");
-    }
-    ModelShape entry;
-    entry.name = s.name;
-    entry.body = body;
-    entry.link = b.link;
-    entry.X_LS = b.X_LB * to_transform(s.pose);
-    entry.shape = s.shape;
-    entry.material = material;
-    entry.collides = s.collides;
-    entry.group_bits = s.group_bits;
-    entry.mask_bits = s.mask_bits;
-    entry.margin = s.margin;
-    const Material& m = model.materials[material];
-    entry.stiffness = m.stiffness;
-    // A fixed shape has no mass of its own to scale by: the other one's stiffness then decides.
-    if (m.stiffness_per_kilogram > 0) {
-      entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
-    }
-    entry.rgba = s.rgba;
-    const bool can_not_move =
-        std::holds_alternative<HalfSpace>(s.shape) || std::holds_alternative<HeightField>(s.shape);
-    if (can_not_move && b.link != 0 && s.collides) {
-      diagnostics.warning(s.where, fmt::format("{} is a {} on a moving body", who, shape_name(s.shape)),
-                          "half spaces and height fields are meant for the world");
-    }
-    if (entry.collides) {
-      try {
-        entry.collider = make_collider(s.shape);
-      } catch (const InputError& error) {
-        for (const Diagnostic& d : error.diagnostics().list) {
-          diagnostics.error(s.where, fmt::format("{}: {}", who, d.what), d.remedy);
-        }
-        entry.collides = false;
-      }
-    }
-    model.shapes.push_back(entry);
-  }
-}
-
-void ModelCompiler::compile_sites() {
-  std::map<std::string, int> index;
-  index_names(scene.sites, "site", &index, &diagnostics);
-  for (const Site& site : scene.sites) {
-    const std::string who = quoted("site", site.name);
-    check_pose(site.pose, site.where, who, diagnostics);
-    const int body = resolve(body_index, "body", site.body, site.where, "the body of " + who);
-    if (body >= 0) model.sites.push_back({site.name, body, to_transform(site.pose)});
-  }
 }
 
 void ModelCompiler::compile_transmissions() {
@@ -428,46 +231,6 @@ void ModelCompiler::compile_constraints() {
   }
 }
 
-void ModelCompiler::compile_filters() {
-  for (const CollisionExclude& e : scene.excludes) {
-    const int a = resolve(body_index, "body", e.body_a, e.where, "the first body of an exclusion");
-    const int b = resolve(body_index, "body", e.body_b, e.where, "the second body of an exclusion");
-    if (a >= 0 && b >= 0) model.excluded_bodies.push_back({std::min(a, b), std::max(a, b)});
-  }
-  std::sort(model.excluded_bodies.begin(), model.excluded_bodies.end());
-  for (const PairOverride& pair : scene.pairs) {
-    const bool materials = pair.kind == PairOverride::Kind::materials;
-    const auto& index = materials ? material_index : shape_index;
-    const char* kind = materials ? "material" : "shape";
-    const int a = resolve(index, kind, pair.a, pair.where, "the first of a pair");
-    const int b = resolve(index, kind, pair.b, pair.where, "the second of a pair");
-    const auto check = [&](const std::optional<double>& value, double least, const char* what) {
-      if (!value || (*value >= least && std::isfinite(*value))) return;
-      diagnostics.error(pair.where, fmt::format("a pair has {} {:g}", what, *value),
-                        least == 0 ? "write 0 or more" : "write a finite number");
-    };
-    check(pair.friction, 0, "friction");
-    check(pair.dissipation, 0, "dissipation");
-    check(pair.margin, 0, "margin");
-    check(pair.relaxation_time, -kInfinity, "relaxation time");
-    if (pair.stiffness && !(*pair.stiffness > 0)) {
-      diagnostics.error(pair.where, fmt::format("a pair has stiffness {:g}", *pair.stiffness),
-                        "write a number of N/m above 0");
-    }
-    if (pair.friction_tensor) check_tensor(*pair.friction_tensor, pair.where, "a pair", diagnostics);
-    if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});
-  }
-  for (ModelShape& shape : model.shapes) shape.pair_margin = shape.margin;
-  for (const ModelPair& pair : model.pairs) {
-    if (!pair.values.margin) continue;
-    for (int i = 0; i < static_cast<int>(model.shapes.size()); ++i) {
-      ModelShape& shape = model.shapes[i];
-      const int id = pair.kind == PairOverride::Kind::shapes ? i : shape.material;
-      if (id == pair.a || id == pair.b) shape.pair_margin = std::max(shape.pair_margin, *pair.values.margin);
-    }
-  }
-}
-
 ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
   ModelKeyframe result{keyframe.name, keyframe.time, VecX::Zero(model.num_positions),
                        VecX::Zero(model.num_velocities()),
@@ -552,56 +315,6 @@ void ModelCompiler::compile_keyframes() {
   index_names(scene.keyframes, "keyframe", &index, &diagnostics);
   model.initial = make_keyframe(scene.initial);
   for (const Keyframe& keyframe : scene.keyframes) model.keyframes.push_back(make_keyframe(keyframe));
-}
-
-void ModelCompiler::compute_fingerprint() {
-  Hash hash;
-  hash.add(static_cast<std::int64_t>(model.num_positions));
-  for (const ModelBody& body : model.bodies) hash.add(body.name);
-  for (const ModelJoint& joint : model.joints) {
-    hash.add(joint.name);
-    hash.add(static_cast<std::int64_t>(joint.type));
-  }
-  const auto add_transmission = [&](const Transmission& t) {
-    for (const Transmission::Term& term : t.terms) {
-      hash.add(static_cast<std::int64_t>(term.dof));
-      hash.add(term.coefficient);
-    }
-  };
-  for (const ModelActuator& actuator : model.actuators) {
-    hash.add(actuator.name);
-    add_transmission(actuator.transmission);
-    hash.add(actuator.gain);
-    hash.add(actuator.bias.data(), sizeof actuator.bias);
-  }
-  for (const ModelTendon& tendon : model.tendons) {
-    hash.add(tendon.name);
-    add_transmission(tendon.transmission);
-    for (const double x :
-         {tendon.stiffness, tendon.damping, tendon.spring_rest.lower, tendon.spring_rest.upper})
-      hash.add(x);
-  }
-  for (const Stage& stage : model.stages) {
-    hash.add(static_cast<std::int64_t>(stage.type));
-    hash.add(stage.axis.data(), sizeof stage.axis);
-    hash.add(stage.position.data(), sizeof stage.position);
-    hash.add(stage.pitch);
-    hash.add(stage.reference);
-  }
-  for (const Link& link : model.links) {
-    hash.add(link.weightless_mass);
-    hash.add(link.mass);
-    hash.add(link.com.data(), sizeof link.com);
-    hash.add(link.inertia.data(), sizeof link.inertia);
-    hash.add(link.X_PL.R.data(), sizeof link.X_PL.R);
-    hash.add(link.X_PL.p.data(), sizeof link.X_PL.p);
-  }
-  for (const ModelDof& dof : model.dofs) {
-    for (const double x :
-         {dof.stiffness, dof.spring_reference, dof.damping, dof.dry_friction, dof.rotor_inertia})
-      hash.add(x);
-  }
-  model.fingerprint = hash.value;
 }
 
 }  // namespace capstan

@@ -29,7 +29,7 @@ struct ModelCompiler {
   bool compile_system_pattern();
   void check_mass_matrix();
 
-  // What hangs on the trees (compile_parts.cc).
+  // What hangs on the trees (compile_shapes.cc, compile_parts.cc, fingerprint.cc).
   void compile_materials();
   void compile_shapes();
   void compile_sites();
@@ -52,5 +52,22 @@ bool is_sound(const Pose& pose);  // finite, quaternion not zero
 
 // "revolute joint 'elbow'" etc., for messages.
 std::string quoted(const char* kind, const std::string& name);
+
+// Checks that more than one file of compile() makes.
+void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d);
+void check_range(const Range& range, const Source& where, const std::string& who, Diagnostics& d);
+
+// Registers names of one kind, with an error for those that are empty or there already.
+template <class T>
+void index_names(const std::vector<T>& things, const char* kind, std::map<std::string, int>* index,
+                 Diagnostics* d) {
+  for (int i = 0; i < static_cast<int>(things.size()); ++i) {
+    if (things[i].name.empty()) {
+      d->error(things[i].where, std::string("a ") + kind + " has no name", "give it one");
+    } else if (const auto [it, is_new] = index->emplace(things[i].name, i); !is_new) {
+      d->error(things[i].where, quoted(kind, things[i].name) + " is defined twice", "rename one of them");
+    }
+  }
+}
 
 }  // namespace capstan

@@ -35,6 +35,8 @@ TEST_P(AgainstMujoco, DynamicsAgree) {
   ForceGradient gradient = make_force_gradient(model);
   VecX values(model.pattern.num_values()), bias(n), forces(n), a(n);
   MatX M(n, n), M_mj(n, n);
+  // MuJoCo before version 3 diagonalizes the inertias of compound bodies with rotations good to 1e-8 only.
+  const double accuracy = mj_version() < 300 ? 1e-7 : 1e-9;
   test::Random random(1);
   for (int trial = 0; trial < 20; ++trial) {
     const State s = test::random_state(random, model, 3);
@@ -69,11 +71,12 @@ TEST_P(AgainstMujoco, DynamicsAgree) {
       const VecX unit = VecX::Unit(n, k);
       mj_mulM(m, d, M_mj.col(k).data(), unit.data());
     }
-    EXPECT_LT((T.transpose() * M * T - M_mj).cwiseAbs().maxCoeff(), 1e-9 * M_mj.cwiseAbs().maxCoeff());
+    EXPECT_LT((T.transpose() * M * T - M_mj).cwiseAbs().maxCoeff(), accuracy * M_mj.cwiseAbs().maxCoeff());
 
     calc_inverse_dynamics(model, placement, velocity, nullptr, &workspace, &bias);
     const Eigen::Map<VecX> bias_mj(d->qfrc_bias, n);
-    EXPECT_LT((T.transpose() * bias - bias_mj).cwiseAbs().maxCoeff(), 1e-9 * bias_mj.cwiseAbs().maxCoeff());
+    EXPECT_LT((T.transpose() * bias - bias_mj).cwiseAbs().maxCoeff(),
+              accuracy * bias_mj.cwiseAbs().maxCoeff());
 
     calc_forces(model, s.q, s.v, control, &forces, &gradient);
     const VecX forces_mj = Eigen::Map<VecX>(d->qfrc_passive, n) + Eigen::Map<VecX>(d->qfrc_actuator, n);
@@ -82,7 +85,7 @@ TEST_P(AgainstMujoco, DynamicsAgree) {
 
     calc_forward_dynamics(model, placement, velocity, forces, &workspace, &a);
     const Eigen::Map<VecX> a_mj(d->qacc_smooth, n);
-    EXPECT_LT((T.transpose() * a - a_mj).cwiseAbs().maxCoeff(), 1e-9 * a_mj.cwiseAbs().maxCoeff());
+    EXPECT_LT((T.transpose() * a - a_mj).cwiseAbs().maxCoeff(), accuracy * a_mj.cwiseAbs().maxCoeff());
   }
   mj_deleteData(d);
   mj_deleteModel(m);

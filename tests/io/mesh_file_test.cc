@@ -257,5 +257,15 @@ TEST(MeshFile, TruncationsAndMutationsNeverCrash) {
   }
 }
 
+TEST(MeshFile, AMeshThatIsInsideOutIsTurnedWithAWarning) {
+  TriangleMesh mesh = *read("good.obj", kCubeObj).mesh;
+  for (auto& triangle : mesh.triangles) std::swap(triangle[0], triangle[1]);
+  const Result result = read("inverted.stl", binary_stl(mesh));
+  ASSERT_NE(result.mesh, nullptr);
+  EXPECT_NE(result.diagnostics.text().find("scene.yaml:7: warning: mesh file"), std::string::npos);
+  EXPECT_NE(result.diagnostics.text().find("inside out"), std::string::npos);
+  EXPECT_NEAR(volume_properties(*result.mesh).volume, 2, 1e-6);
+}
+
 }  // namespace
 }  // namespace capstan

@@ -567,11 +567,13 @@ TEST(CompileErrors, Warnings) {
            "actuator 'motor' has a position bias on a free joint, which has no length: it is left out"},
           {"tendon rotor", [](Scene& s) { s.tendons[0].rotor_inertia = 1; },
            "tendon 'rope' has a rotor inertia over several joints, which is not simulated"},
+          {"moving surface", [](Scene& s) { s.shapes[0].shape = SurfaceMesh{tetrahedron()}; },
+           "shape 'hull' is a surface mesh on a moving body: it does not collide with other surface meshes"},
           {"inverted mesh",
            [](Scene& s) {
              auto mesh = tetrahedron();
              for (auto& t : mesh->triangles) std::swap(t[0], t[1]);
-             s.shapes[0].shape = SurfaceMesh{mesh};
+             s.shapes[0].shape = ConvexMesh{mesh};
            },
            "shape 'hull' adds no mass to body 'stone': its mesh encloses no volume"},
       },

@@ -1,0 +1,84 @@
+// What a saved state depends on, in 64 bits: states of another model are refused by it.
+#include "capstan/base/hash.h"
+#include "capstan/model/compiler.h"
+
+namespace capstan {
+
+void ModelCompiler::compute_fingerprint() {
+  Hash hash;
+  hash.add(static_cast<std::int64_t>(model.num_positions));
+  for (const ModelBody& body : model.bodies) hash.add(body.name);
+  for (const ModelJoint& joint : model.joints) {
+    hash.add(joint.name);
+    hash.add(static_cast<std::int64_t>(joint.type));
+  }
+  const auto add_transmission = [&](const Transmission& t) {
+    for (const Transmission::Term& term : t.terms) {
+      hash.add(static_cast<std::int64_t>(term.dof));
+      hash.add(term.coefficient);
+    }
+  };
+  for (const ModelActuator& actuator : model.actuators) {
+    hash.add(actuator.name);
+    add_transmission(actuator.transmission);
+    hash.add(actuator.gain);
+    hash.add(actuator.bias.data(), sizeof actuator.bias);
+  }
+  for (const ModelTendon& tendon : model.tendons) {
+    hash.add(tendon.name);
+    add_transmission(tendon.transmission);
+    for (const double x :
+         {tendon.stiffness, tendon.damping, tendon.spring_rest.lower, tendon.spring_rest.upper})
+      hash.add(x);
+  }
+  for (const Stage& stage : model.stages) {
+    hash.add(static_cast<std::int64_t>(stage.type));
+    hash.add(stage.axis.data(), sizeof stage.axis);
+    hash.add(stage.position.data(), sizeof stage.position);
+    hash.add(stage.pitch);
+    hash.add(stage.reference);
+  }
+  for (const Link& link : model.links) {
+    hash.add(link.weightless_mass);
+    hash.add(link.mass);
+    hash.add(link.com.data(), sizeof link.com);
+    hash.add(link.inertia.data(), sizeof link.inertia);
+    hash.add(link.X_PL.R.data(), sizeof link.X_PL.R);
+    hash.add(link.X_PL.p.data(), sizeof link.X_PL.p);
+  }
+  for (const ModelDof& dof : model.dofs) {
+    for (const double x :
+         {dof.stiffness, dof.spring_reference, dof.damping, dof.dry_friction, dof.rotor_inertia})
+      hash.add(x);
+  }
+  for (const ModelShape& shape : model.shapes) {
+    hash.add(shape.name);
+    hash.add(static_cast<std::int64_t>(shape.link));
+    hash.add(static_cast<std::int64_t>(shape.shape.index()));
+    hash.add(shape.X_LS.R.data(), sizeof shape.X_LS.R);
+    hash.add(shape.X_LS.p.data(), sizeof shape.X_LS.p);
+    hash.add(shape.collider.size.data(), sizeof shape.collider.size);
+    hash.add(shape.collider.half_box.data(), sizeof shape.collider.half_box);
+    for (const double x : {shape.collider.rounding, shape.margin, shape.stiffness}) hash.add(x);
+    hash.add(static_cast<std::int64_t>(shape.collides) << 1 | static_cast<std::int64_t>(shape.material) << 2);
+  }
+  for (const Material& m : model.materials) {
+    for (const double x : {m.dissipation, m.relaxation_time, m.friction, m.stiction_tolerance}) hash.add(x);
+  }
+  for (const ModelConstraint& c : model.constraints) {
+    hash.add(static_cast<std::int64_t>(c.type));
+    for (const int x : {c.body_a, c.body_b, c.joint_a, c.joint_b, static_cast<int>(c.active)})
+      hash.add(static_cast<std::int64_t>(x));
+    for (const double x : {c.distance, c.stiffness, c.relaxation_time}) hash.add(x);
+    for (const double x : c.polynomial) hash.add(x);
+  }
+  for (const ModelJoint& joint : model.joints) {
+    for (const Range& limit : joint.limits) {
+      hash.add(limit.lower);
+      hash.add(limit.upper);
+    }
+  }
+  model.fingerprint = hash.value;
+}
+
+}  // namespace capstan
