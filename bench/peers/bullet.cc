@@ -1,6 +1,7 @@
 // Bullet beside Capstan. Settings: iterations of its sequential-impulse solver.
 #include <btBulletDynamicsCommon.h>
 
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -26,9 +27,11 @@ class BulletEngine : public Engine {
     if (scene.plane) add_box({{0, 0, -0.5}, {100, 100, 0.5}}, scene.friction);
     for (const StaticBox& box : scene.statics) add_box(box, scene.friction);
     for (const Body& body : scene.bodies) add_body(body, scene.friction);
+    for (const BallJoint& joint : scene.joints) add_joint(scene, joint);
     for (const std::string& name : scene.tracked) tracked_.push_back(bodies_.at(std::stoul(name.substr(1))));
   }
   ~BulletEngine() override {
+    for (const auto& joint : joints_) world_.removeConstraint(joint.get());
     while (world_.getNumCollisionObjects() > 0) {
       world_.removeCollisionObject(world_.getCollisionObjectArray()[0]);
     }
@@ -87,8 +90,20 @@ class BulletEngine : public Engine {
       shape = std::make_unique<btSphereShape>(btScalar(body.half[0]));
     }
     const auto& q = body.quat_wxyz;
-    const btQuaternion turn(btScalar(q[1]), btScalar(q[2]), btScalar(q[3]), btScalar(q[0]));
+    const btQuaternion turn{btScalar(q[1]), btScalar(q[2]), btScalar(q[3]), btScalar(q[0])};
     bodies_.push_back(add(std::move(shape), body.mass, friction, btTransform(turn, vec(body.position))));
+  }
+
+  void add_joint(const Scene& scene, const BallJoint& joint) {
+    btRigidBody& a = *bodies_[joint.a];
+    const btVector3 on_a = vec(joint.anchor) - vec(scene.bodies[joint.a].position);
+    if (joint.b < 0) {
+      joints_.push_back(std::make_unique<btPoint2PointConstraint>(a, on_a));
+    } else {
+      const btVector3 on_b = vec(joint.anchor) - vec(scene.bodies[joint.b].position);
+      joints_.push_back(std::make_unique<btPoint2PointConstraint>(a, *bodies_[joint.b], on_a, on_b));
+    }
+    world_.addConstraint(joints_.back().get());
   }
 
   double dt_;
@@ -99,6 +114,7 @@ class BulletEngine : public Engine {
   btDiscreteDynamicsWorld world_;
   std::vector<std::unique_ptr<btCollisionShape>> shapes_;
   std::vector<std::unique_ptr<btRigidBody>> owned_;
+  std::vector<std::unique_ptr<btPoint2PointConstraint>> joints_;
   std::vector<btRigidBody*> bodies_, tracked_;
 };
 

@@ -51,6 +51,24 @@ void add_ground(const Scene& scene, capstan::Scene* out) {
   }
 }
 
+void add_joints(const Scene& scene, capstan::Scene* out) {
+  for (const BallJoint& joint : scene.joints) {
+    capstan::Constraint constraint;
+    constraint.type = capstan::ConstraintType::ball;
+    constraint.name = "joint" + std::to_string(out->constraints.size());
+    constraint.body_a = "b" + std::to_string(joint.a);
+    const Body& a = scene.bodies[joint.a];  // not turned at the start
+    constraint.pose_a = capstan::Pose{vec(joint.anchor) - vec(a.position)};
+    if (joint.b >= 0) {
+      constraint.body_b = "b" + std::to_string(joint.b);
+      constraint.pose_b = capstan::Pose{vec(joint.anchor) - vec(scene.bodies[joint.b].position)};
+    } else {
+      constraint.pose_b = capstan::Pose{vec(joint.anchor)};
+    }
+    out->constraints.push_back(constraint);
+  }
+}
+
 void add_models(const Scene& scene, capstan::Scene* out) {
   capstan::Scene model = capstan::read_scene(scene.model_file);
   for (const capstan::Keyframe& keyframe : model.keyframes) {
@@ -78,6 +96,7 @@ capstan::Scene make_capstan_scene(const Scene& scene, const ContactSettings& set
   if (!scene.model_file.empty()) add_models(scene, &out);
   add_ground(scene, &out);
   add_bodies(scene, &out);
+  add_joints(scene, &out);
   for (capstan::Material& m : out.materials) {
     m.stiffness = settings.stiffness;
     m.stiffness_per_kilogram = 0;

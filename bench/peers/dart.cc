@@ -1,9 +1,15 @@
 // DART beside Capstan. Settings: solver (dantzig, pgs).
 #include <dart/collision/dart/DARTCollisionDetector.hpp>
+#include <dart/constraint/BallJointConstraint.hpp>
 #include <dart/constraint/BoxedLcpConstraintSolver.hpp>
 #include <dart/constraint/DantzigBoxedLcpSolver.hpp>
 #include <dart/constraint/PgsBoxedLcpSolver.hpp>
-#include <dart/dynamics/dynamics.hpp>
+#include <dart/dynamics/BodyNode.hpp>
+#include <dart/dynamics/BoxShape.hpp>
+#include <dart/dynamics/FreeJoint.hpp>
+#include <dart/dynamics/Skeleton.hpp>
+#include <dart/dynamics/SphereShape.hpp>
+#include <dart/dynamics/WeldJoint.hpp>
 #include <dart/simulation/World.hpp>
 #include <stdexcept>
 
@@ -39,6 +45,13 @@ class DartEngine : public Engine {
     if (scene.plane) add_box({{0, 0, -0.5}, {100, 100, 0.5}}, scene.friction);
     for (const StaticBox& box : scene.statics) add_box(box, scene.friction);
     for (const Body& body : scene.bodies) add_body(body, scene.friction);
+    for (const BallJoint& joint : scene.joints) {
+      using dart::constraint::BallJointConstraint;
+      const Eigen::Vector3d anchor = vec(joint.anchor);
+      world_->getConstraintSolver()->addConstraint(
+          joint.b < 0 ? std::make_shared<BallJointConstraint>(bodies_[joint.a], anchor)
+                      : std::make_shared<BallJointConstraint>(bodies_[joint.a], bodies_[joint.b], anchor));
+    }
     for (const std::string& name : scene.tracked) tracked_.push_back(bodies_.at(std::stoul(name.substr(1))));
   }
 

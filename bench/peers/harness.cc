@@ -86,6 +86,7 @@ Scene make_scene(const Arguments& a) {
     if (a.scene == "incline_slide") return incline(5);
     if (a.scene == "glide") return glide();
     if (a.scene == "scattered") return scattered(a.n, a.seed);
+    if (a.scene == "chain") return chain(a.n);
     if (a.scene == "humanoids") return articulated("humanoid_floating.xml", a.n, "standing");
     throw std::runtime_error("there is no scene '" + a.scene + "'");
   };
@@ -202,6 +203,8 @@ nlohmann::json to_json(const Arguments& a, const Scene& scene, const Run& run, c
           {"height_min_mm", mm * v.height_min},
           {"height_max_mm", mm * v.height_max},
           {"acceleration", v.acceleration},
+          {"joint_gap_mean_mm", mm * v.joint_gap_mean},
+          {"joint_gap_peak_mm", mm * v.joint_gap_peak},
           {"finite", v.finite}};
 }
 

@@ -61,6 +61,29 @@ double energy(const capstan::Model& model, const std::vector<int>& links, const 
   return sum;
 }
 
+capstan::Vec3 vec(const Vec& v) {
+  return {v[0], v[1], v[2]};
+}
+
+struct Gap {
+  double mean = 0, largest = 0;  // [m]
+};
+
+// How far ball joints have come apart; the bodies are not turned at the start.
+Gap joint_gap(const Scene& scene, const std::vector<Pose>& start, const std::vector<Pose>& now) {
+  Gap result;
+  const auto anchor = [&](int body, const Vec& p) -> capstan::Vec3 {
+    if (body < 0) return vec(p);
+    return position(now[body]) + capstan::rotate(quat(now[body]), vec(p) - position(start[body]));
+  };
+  for (const BallJoint& joint : scene.joints) {
+    const double gap = (anchor(joint.a, joint.anchor) - anchor(joint.b, joint.anchor)).norm();
+    result.mean += gap / static_cast<double>(scene.joints.size());
+    result.largest = std::max(result.largest, gap);
+  }
+  return result;
+}
+
 struct Overlap {
   double mean = 0, deepest = 0;  // [m]
 };
@@ -112,6 +135,9 @@ Verdict judge(const Scene& scene, std::FILE* recording, long steps) {
     const Overlap o = overlap(model, links, now, &placement, &workspace, &contacts);
     verdict.penetration_mean = o.mean;
     verdict.penetration_peak = std::max(verdict.penetration_peak, o.deepest);
+    const Gap gap = joint_gap(scene, start, now);
+    verdict.joint_gap_mean = gap.mean;
+    verdict.joint_gap_peak = std::max(verdict.joint_gap_peak, gap.largest);
     e = energy(model, links, before, now, scene.dt);
     verdict.energy_gain = std::max(verdict.energy_gain, e - e_min);
     e_min = std::min(e_min, e);

@@ -18,7 +18,9 @@ struct Verdict {
   double energy_released = 0;                              // [J] start minus end, for scale
   Vec top_shift = {0, 0, 0};                               // [m] of the last tracked body, end minus start
   double height_mean = 0, height_min = 0, height_max = 0;  // [m] of the first body, relative to its start
-  double acceleration = 0;  // [m/s^2] of the first body along x, mean over the second half
+  double acceleration = 0;    // [m/s^2] of the first body along x, mean over the second half
+  double joint_gap_mean = 0;  // [m] distance of the two anchors of a ball joint, at the end
+  double joint_gap_peak = 0;  // [m] at any step
   bool finite = true;
 };
 

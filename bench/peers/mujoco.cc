@@ -34,8 +34,9 @@ std::string make_mjcf(const Scene& scene, Settings* settings) {
 #if mjVERSION_HEADER >= 300
   xml << "<size memory='2G'/>\n";
 #else
-  const std::size_t n = std::max<std::size_t>(100, 4 * scene.bodies.size());
-  xml << "<size njmax='" << 30 * n << "' nconmax='" << 10 * n << "' nstack='" << 8000 * n << "'/>\n";
+  // This version sets its memory apart beforehand, njmax squared of it.
+  const std::size_t n = scene.bodies.size() + 10;
+  xml << "<size njmax='" << 25 * n << "' nconmax='" << 10 * n << "' nstack='" << 30000 * n << "'/>\n";
 #endif
   xml << "<default><geom friction='" << scene.friction << " 0.005 0.0001'/></default>\n";
   if (!scene.model_file.empty()) {
@@ -46,19 +47,29 @@ std::string make_mjcf(const Scene& scene, Settings* settings) {
   for (const StaticBox& box : scene.statics) {
     xml << "<geom type='box' pos='" << list(box.centre) << "' size='" << list(box.half) << "'/>\n";
   }
-  for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
-    const Body& body = scene.bodies[i];
-    xml << "<body name='b" << i << "' pos='" << list(body.position) << "' quat='" << list(body.quat_wxyz)
-        << "'><freejoint/><geom type='" << (body.is_box ? "box" : "sphere") << "' size='" << list(body.half)
-        << "' mass='" << body.mass << "'/></body>\n";
-  }
   if (!scene.model_file.empty()) {
     for (int i = 0; i < scene.copies; ++i) {
       xml << "<frame pos='" << scene.spacing * (i % 10) << " " << scene.spacing * (i / 10)
           << " 0'><attach model='model' prefix='m" << i << "/'/></frame>\n";
     }
   }
-  xml << "</worldbody>\n</mujoco>\n";
+  for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
+    const Body& body = scene.bodies[i];
+    xml << "<body name='b" << i << "' pos='" << list(body.position) << "' quat='" << list(body.quat_wxyz)
+        << "'><freejoint/><geom type='" << (body.is_box ? "box" : "sphere") << "' size='" << list(body.half)
+        << "' mass='" << body.mass << "'/></body>\n";
+  }
+  xml << "</worldbody>\n";
+  if (!scene.joints.empty()) xml << "<equality>\n";
+  for (const BallJoint& joint : scene.joints) {
+    const Vec& p = scene.bodies[joint.a].position;
+    const Vec anchor = {joint.anchor[0] - p[0], joint.anchor[1] - p[1], joint.anchor[2] - p[2]};
+    xml << "<connect body1='b" << joint.a << "' anchor='" << list(anchor) << "'";
+    if (joint.b >= 0) xml << " body2='b" << joint.b << "'";
+    xml << "/>\n";
+  }
+  if (!scene.joints.empty()) xml << "</equality>\n";
+  xml << "</mujoco>\n";
   return xml.str();
 }
 
@@ -87,6 +98,7 @@ class MujocoEngine : public Engine {
     m_ = load(make_mjcf(scene, settings));
     d_ = mj_makeData(m_);
     mju_user_error = [](const char* message) { throw std::runtime_error(message); };
+    mju_user_warning = [](const char* message) { std::fprintf(stderr, "MuJoCo: %s\n", message); };
     for (const std::string& name : scene.tracked) {
       bodies_.push_back(mj_name2id(m_, mjOBJ_BODY, name.c_str()));
       if (bodies_.back() < 0) throw std::runtime_error("MuJoCo has no body '" + name + "'");
@@ -128,13 +140,14 @@ class MujocoEngine : public Engine {
 
  private:
   // Every copy at the model's keyframe; attaching keeps one keyframe for each copy, with the others at their
-  // reference.
+  // reference. Copies come before the other bodies in qpos.
   void start_from(const Scene& scene) {
     for (int i = 0; i < scene.copies; ++i) {
       const std::string prefix = "m" + std::to_string(i) + "/";
       const int key = mj_name2id(m_, mjOBJ_KEY, (prefix + scene.keyframe).c_str());
       if (key < 0) throw std::runtime_error("MuJoCo has no keyframe '" + prefix + scene.keyframe + "'");
-      const int nq = m_->nq / scene.copies, nu = m_->nu / scene.copies;
+      const int nq = (m_->nq - 7 * static_cast<int>(scene.bodies.size())) / scene.copies,
+                nu = m_->nu / scene.copies;
       std::copy_n(m_->key_qpos + key * m_->nq + i * nq, nq, d_->qpos + i * nq);
       std::copy_n(m_->key_ctrl + key * m_->nu + i * nu, nu, d_->ctrl + i * nu);
     }

@@ -33,6 +33,11 @@ class OdeEngine : public Engine {
       dGeomSetPosition(geom, box.centre[0], box.centre[1], box.centre[2]);
     }
     for (const Body& body : scene.bodies) add_body(body);
+    for (const BallJoint& joint : scene.joints) {
+      const dJointID id = dJointCreateBall(world_, nullptr);
+      dJointAttach(id, bodies_[joint.a], joint.b < 0 ? nullptr : bodies_[joint.b]);
+      dJointSetBallAnchor(id, joint.anchor[0], joint.anchor[1], joint.anchor[2]);
+    }
     for (const std::string& name : scene.tracked) tracked_.push_back(bodies_.at(std::stoul(name.substr(1))));
   }
   ~OdeEngine() override {

@@ -38,6 +38,11 @@ struct StaticBox {
   Vec centre, half;  // [m]
 };
 
+struct BallJoint {  // two bodies keep the point `anchor` in common; b < 0: the world
+  int a = 0, b = -1;
+  Vec anchor;  // [m] in the world, at the start
+};
+
 struct Scene {
   std::string name;
   double dt = 0.01, duration = 10;  // [s]
@@ -46,6 +51,7 @@ struct Scene {
   bool plane = false;               // the ground z = 0
   std::vector<StaticBox> statics;
   std::vector<Body> bodies;
+  std::vector<BallJoint> joints;
   double held_speed = 0;  // [m/s] if not 0: body 0 is given this velocity along x before every step
 
   // Articulated scenes instead have a model: `copies` of an MJCF file, `spacing` apart in rows of ten, at a
@@ -149,6 +155,24 @@ inline Scene scattered(int n, std::uint64_t seed) {
   for (int i = 0; i < n; ++i) {
     const Body body = turned_box({0.5 * (i % side), 0.5 * (i / side), 0.08}, i, seed);
     scene.bodies.push_back(body);
+  }
+  return scene;
+}
+
+// n balls (radius 4 cm, 1 kg) joined in a line of 10 cm links that hangs from the world with 100 kg at its
+// end, let go 20 degrees from the vertical: a chain under tension. Nothing touches. (Links much lighter or
+// shorter would turn faster under this tension than any time step of 2 ms can follow: omega^2 = T l/2 / I.)
+inline Scene chain(int n) {
+  Scene scene;
+  scene.dt = 0.002, scene.duration = 3;
+  const double link = 0.1, angle = 20 * 3.14159265358979323846 / 180;
+  const auto along = [&](double s) { return Vec{s * std::sin(angle), 0, -s * std::cos(angle)}; };
+  for (int i = 0; i < n; ++i) {
+    Body body = ball(along(link * (i + 0.5)));
+    body.half = {0.04, 0.04, 0.04};
+    body.mass = i + 1 == n ? 100 : 1;
+    scene.bodies.push_back(body);
+    scene.joints.push_back({i, i - 1, along(link * i)});
   }
   return scene;
 }
