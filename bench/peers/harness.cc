@@ -33,7 +33,7 @@ constexpr const char* kUsage =
     "usage: PROGRAM [--scene NAME] [--n N] [--dt s] [--duration s] [--seed N] [--time-limit s] [--set "
     "name=value]...\n"
     "scenes: clutter_walls, clutter_open, stack, stack_offset, stack_heavy_top, pyramid, incline_stick,\n"
-    "        incline_slide, glide, scattered, humanoid, humanoids, arm_hand, chain\n";
+    "        incline_slide, glide, scattered, chain, humanoids, arm_hand\n";
 
 Arguments parse(int argc, char** argv) {
   Arguments a;
@@ -74,6 +74,18 @@ Scene articulated(const std::string& file, int copies, const std::string& keyfra
   return scene;
 }
 
+// A ball of 0.2 kg in the cupped hand of the arm; the model brings its own floor.
+Scene arm_hand() {
+  Scene scene = articulated("arm_hand.xml", 1, "grasp");
+  scene.dt = 0.002, scene.duration = 3;
+  scene.plane = false;
+  Body object = ball({0.54, 0, 0.375});
+  object.half = {0.035, 0.035, 0.035};
+  object.mass = 0.2;
+  scene.bodies.push_back(object);
+  return scene;
+}
+
 Scene make_scene(const Arguments& a) {
   const auto make = [&]() -> Scene {
     if (a.scene == "clutter_walls") return clutter(a.n, true, a.seed);
@@ -87,6 +99,7 @@ Scene make_scene(const Arguments& a) {
     if (a.scene == "glide") return glide();
     if (a.scene == "scattered") return scattered(a.n, a.seed);
     if (a.scene == "chain") return chain(a.n);
+    if (a.scene == "arm_hand") return arm_hand();
     if (a.scene == "humanoids") return articulated("humanoid_floating.xml", a.n, "standing");
     throw std::runtime_error("there is no scene '" + a.scene + "'");
   };
@@ -170,6 +183,19 @@ double quantile(std::vector<double> x, double fraction) {
   return x[static_cast<std::size_t>(fraction * static_cast<double>(x.size() - 1) + 0.5)];
 }
 
+// Mean time in each complete twentieth of the run [ms]: a run that was stopped early can then be compared
+// with another over the part that both have.
+std::vector<double> parts(const std::vector<double>& seconds, long num_steps) {
+  constexpr long kParts = 20;
+  std::vector<double> result;
+  for (long k = 0; k < kParts; ++k) {
+    const long begin = k * num_steps / kParts, end = (k + 1) * num_steps / kParts;
+    if (end > static_cast<long>(seconds.size()) || begin == end) break;
+    result.push_back(1e3 * mean({seconds.begin() + begin, seconds.begin() + end}));
+  }
+  return result;
+}
+
 nlohmann::json to_json(const Arguments& a, const Scene& scene, const Run& run, const Verdict& v) {
   const double ms = 1e3, mm = 1e3;
   return {{"scene", a.scene},
@@ -187,6 +213,7 @@ nlohmann::json to_json(const Arguments& a, const Scene& scene, const Run& run, c
           {"ms_p50", ms * quantile(run.cpu, 0.5)},
           {"ms_p95", ms * quantile(run.cpu, 0.95)},
           {"ms_max", ms * quantile(run.cpu, 1)},
+          {"ms_parts", parts(run.cpu, std::lround(scene.duration / scene.dt))},
           {"wall_ms_mean", ms * mean(run.wall)},
           {"iterations", mean(run.iterations)},
           {"contacts", mean(run.contacts)},

@@ -84,6 +84,17 @@ Gap joint_gap(const Scene& scene, const std::vector<Pose>& start, const std::vec
   return result;
 }
 
+std::vector<bool> find_balls(const capstan::Model& model, const std::vector<int>& links) {
+  std::vector<bool> ball(links.size(), true);
+  for (const capstan::ModelShape& shape : model.shapes) {
+    const auto link = std::find(links.begin(), links.end(), shape.link);
+    if (link != links.end() && !std::holds_alternative<capstan::Sphere>(shape.shape)) {
+      ball[link - links.begin()] = false;
+    }
+  }
+  return ball;
+}
+
 struct Overlap {
   double mean = 0, deepest = 0;  // [m]
 };
@@ -147,19 +158,27 @@ Verdict judge(const Scene& scene, std::FILE* recording, long steps) {
     verdict.height_max = std::max(verdict.height_max, height);
     const double x_speed = (now[0].position[0] - before[0].position[0]) / scene.dt;
     if (k == steps / 2) x_speed_half = x_speed;
-    if (k == steps) verdict.acceleration = (x_speed - x_speed_half) / (scene.dt * (steps - steps / 2));
+    if (k == steps)
+      verdict.acceleration = (x_speed - x_speed_half) / (scene.dt * static_cast<double>(steps - steps / 2));
   }
-  verdict.height_mean = height_sum / std::max(1L, steps);
+  verdict.height_mean = height_sum / static_cast<double>(std::max(1L, steps));
   verdict.energy_released = e_start - e;
   for (int i = 0; i < 3; ++i) verdict.top_shift[i] = now.back().position[i] - start.back().position[i];
 
   const long back = std::clamp(std::lround(kCreepSeconds / scene.dt), 1L, steps);
   const std::vector<Pose> earlier = reader.read(steps - back);
+  const std::vector<bool> is_ball = find_balls(model, links);
+  const bool only_balls = std::find(is_ball.begin(), is_ball.end(), false) == is_ball.end();
+  int counted = 0;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const double creep = (position(now[i]) - position(earlier[i])).norm() / (scene.dt * back);
-    verdict.creep_mean += creep / now.size();
+    if (is_ball[i] && !only_balls) continue;
+    const double creep =
+        (position(now[i]) - position(earlier[i])).norm() / (scene.dt * static_cast<double>(back));
+    ++counted;
+    verdict.creep_mean += creep;
     verdict.creep_max = std::max(verdict.creep_max, creep);
   }
+  verdict.creep_mean /= std::max(1, counted);
   return verdict;
 }
 

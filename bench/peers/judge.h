@@ -11,7 +11,8 @@ namespace bench {
 struct Verdict {
   double penetration_mean = 0;  // [m] over the overlapping contacts of the last step
   double penetration_peak = 0;  // [m] of any contact at any step
-  double creep_mean = 0;        // [m/s] over bodies: displacement in the last half second over that time
+  double creep_mean = 0;        // [m/s] over bodies: displacement in the last half second over that
+                                // time; balls do not count where there are others, as they may roll on
   double creep_max = 0;         // [m/s]
   double energy_gain = 0;  // [J] the largest rise above an earlier minimum of kinetic + gravity energy, which
                            // contact and friction can only lower
