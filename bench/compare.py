@@ -149,6 +149,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
     parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (10, or 60 with --full)")
+    parser.add_argument("--repeat", type=int, default=0, help="runs of every case, each with another seed")
     parser.add_argument("--docs", action="store_true", help="write docs/results/benchmarks.md, too")
     parser.add_argument("--from", dest="source", default="", help="no runs: the report of this JSON file")
     options = parser.parse_args()
@@ -166,6 +167,8 @@ def main():
         if not cases:
             names = sorted({c["scene"] for c in suite(options.full)})
             sys.exit(f"error: no scene contains '{options.only}'; there are {', '.join(names)}")
+        for c in cases:
+            c["repeat"] = options.repeat or c["repeat"]
         limit = options.time_limit or (60 if options.full else 10)
         info = machine()
         runs, missing, skipped = measure(build, cases, limit)

@@ -41,8 +41,8 @@ def log_log(path, title, x_label, y_label, series, lines=True, width=960, height
     for i, (name, points) in enumerate(series):
         color, thick = COLORS[i % len(COLORS)], 3 if i == 0 else 1.6
         if lines:
-            path = "L".join(f"{px(x):.1f} {py(y):.1f}" for x, y in points)
-            svg.append(f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="{thick}"/>')
+            line = "L".join(f"{px(x):.1f} {py(y):.1f}" for x, y in points)
+            svg.append(f'<path d="M{line}" fill="none" stroke="{color}" stroke-width="{thick}"/>')
         for x, y in points:
             svg.append(f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="{thick + 2.5}" fill="{color}"/>')
         y = TOP + 14 + 21 * i

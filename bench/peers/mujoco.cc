@@ -95,10 +95,11 @@ class MujocoEngine : public Engine {
 #if mjVERSION_HEADER < 300
     if (!scene.model_file.empty()) throw std::runtime_error("this MuJoCo cannot attach models");
 #endif
-    m_ = load(make_mjcf(scene, settings));
-    d_ = mj_makeData(m_);
+    // Its own handlers would end the program and write a file.
     mju_user_error = [](const char* message) { throw std::runtime_error(message); };
     mju_user_warning = [](const char* message) { std::fprintf(stderr, "MuJoCo: %s\n", message); };
+    m_ = load(make_mjcf(scene, settings));
+    d_ = mj_makeData(m_);
     for (const std::string& name : scene.tracked) {
       bodies_.push_back(mj_name2id(m_, mjOBJ_BODY, name.c_str()));
       if (bodies_.back() < 0) throw std::runtime_error("MuJoCo has no body '" + name + "'");
@@ -149,6 +150,10 @@ class MujocoEngine : public Engine {
       const int nq = (m_->nq - 7 * static_cast<int>(scene.bodies.size())) / scene.copies,
                 nu = m_->nu / scene.copies;
       std::copy_n(m_->key_qpos + key * m_->nq + i * nq, nq, d_->qpos + i * nq);
+      // A keyframe's place of a free root does not follow the frame that the copy is attached to; qpos0 does.
+      if (m_->njnt > 0 && m_->jnt_type[0] == mjJNT_FREE) {
+        for (int k = 0; k < 3; ++k) d_->qpos[i * nq + k] += m_->qpos0[i * nq + k] - m_->qpos0[k];
+      }
       std::copy_n(m_->key_ctrl + key * m_->nu + i * nu, nu, d_->ctrl + i * nu);
     }
   }
