@@ -1,53 +1,83 @@
-"""Log-log figures as SVG: lines with markers, or labelled points. Standard library only."""
+"""Log-log figures as SVG: lines over sizes, or labelled points. Standard library only."""
 import math
 
-COLORS = ["#1c7ed6", "#c92a2a", "#e8890c", "#2f9e44", "#ae3ec9", "#343a40", "#0b7285", "#a61e4d", "#5c940d", "#868e96"]
-LEFT, RIGHT, TOP, BOTTOM = 84, 210, 48, 56  # [px]
+# One colour for each engine; its settings differ in dashes.
+COLORS = {"Capstan": "#1c7ed6", "MuJoCo": "#c92a2a", "Bullet": "#e8890c", "ODE": "#2f9e44", "DART": "#ae3ec9"}
+DASHES = ["", "7 4", "2 3", "10 3 2 3", "1 5"]
+LEFT, RIGHT, TOP, BOTTOM = 84, 230, 48, 56  # [px]
+LINE = 15  # [px] between labels
 
 
 def text(value):
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def decades(values):
-    """Whole powers of ten about the values, at least one decade."""
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    return low, max(high, low + 1)
+def ticks(values):
+    """1, 2 and 5 times powers of ten that enclose the values; where there are many, powers of ten only."""
+    low, high = min(values), max(values)
+    all_ticks = [m * 10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)]
+    below = [t for t in all_ticks if t <= low * 1.0001]
+    above = [t for t in all_ticks if t >= high * 0.9999 and t > below[-1]] or [2 * below[-1]]
+    kept = [t for t in all_ticks if below[-1] <= t <= above[0]] or [below[-1], above[0]]
+    powers = [t for t in kept if abs(math.log10(t) - round(math.log10(t))) < 1e-9]
+    return kept[0], kept[-1], powers if len(powers) >= 4 else kept
 
 
-def log_log(path, title, x_label, y_label, series, lines=True, width=960, height=560):
-    """series: list of (name, [(x, y), ...]); x and y above 0. The first series is drawn thicker: it is ours."""
+def style(names):
+    """(colour, dashes) of each name."""
+    seen, result = {}, []
+    for name in names:
+        engine = name.replace(",", " ").split()[0]
+        result.append((COLORS.get(engine, "#343a40"), DASHES[seen.get(engine, 0) % len(DASHES)]))
+        seen[engine] = seen.get(engine, 0) + 1
+    return result
+
+
+def spread(places, gap):
+    """The places, moved apart so that neighbours are at least `gap` apart."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = list(places)
+    for before, i in zip(order, order[1:]):
+        moved[i] = max(moved[i], moved[before] + gap)
+    return moved
+
+
+def log_log(path, title, x_label, y_label, series, lines=True, width=1000, height=560):
+    """Draws series, a list of (name, [(x, y), ...]); points not above 0 are left out. False: there were none."""
     series = [(name, [(x, y) for x, y in points if x > 0 and y > 0]) for name, points in series]
     series = [(name, points) for name, points in series if points]
     if not series:
         return False
-    x0, x1 = decades([x for _, points in series for x, _ in points])
-    y0, y1 = decades([y for _, points in series for _, y in points])
+    x0, x1, x_ticks = ticks([x for _, points in series for x, _ in points])
+    y0, y1, y_ticks = ticks([y for _, points in series for _, y in points])
     w, h = width - LEFT - RIGHT, height - TOP - BOTTOM
-    px = lambda x: LEFT + (math.log10(x) - x0) / (x1 - x0) * w
-    py = lambda y: TOP + (y1 - math.log10(y)) / (y1 - y0) * h
+    px = lambda x: LEFT + math.log(x / x0) / math.log(x1 / x0) * w
+    py = lambda y: TOP + math.log(y1 / y) / math.log(y1 / y0) * h
     font = 'font-family="Helvetica, Arial, sans-serif" fill="#2b3648"'
     svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
            f'<rect width="{width}" height="{height}" fill="#f6f7fa"/>',
            f'<text x="{LEFT}" y="29" font-size="18" {font}>{text(title)}</text>', f'<g font-size="13" {font}>']
-    for k in range(y0, y1 + 1):
-        svg.append(f'<path d="M{LEFT} {py(10**k):.1f}h{w}" stroke="#d5dbe4"/>'
-                   f'<text x="{LEFT - 8}" y="{py(10**k) + 4.5:.1f}" text-anchor="end">{10**k:g}</text>')
-    for k in range(x0, x1 + 1):
-        svg.append(f'<path d="M{px(10**k):.1f} {TOP}v{h}" stroke="#d5dbe4"/>'
-                   f'<text x="{px(10**k):.1f}" y="{TOP + h + 20}" text-anchor="middle">{10**k:g}</text>')
+    for y in y_ticks:
+        svg.append(f'<path d="M{LEFT} {py(y):.1f}h{w}" stroke="#d5dbe4"/>'
+                   f'<text x="{LEFT - 8}" y="{py(y) + 4.5:.1f}" text-anchor="end">{y:g}</text>')
+    for x in x_ticks:
+        svg.append(f'<path d="M{px(x):.1f} {TOP}v{h}" stroke="#d5dbe4"/>'
+                   f'<text x="{px(x):.1f}" y="{TOP + h + 20}" text-anchor="middle">{x:g}</text>')
     svg.append(f'<text x="{LEFT + w / 2}" y="{TOP + h + 44}" text-anchor="middle">{text(x_label)}</text>')
     svg.append(f'<text transform="translate(22 {TOP + h / 2}) rotate(-90)" text-anchor="middle">{text(y_label)}</text>')
-    for i, (name, points) in enumerate(series):
-        color, thick = COLORS[i % len(COLORS)], 3 if i == 0 else 1.6
+    # Labels stand at the right, at the height of the last point, with a thin line to it.
+    heights = spread([py(points[-1][1]) for _, points in series], LINE)
+    heights = [y - max(0, max(heights) - (TOP + h)) for y in heights]
+    for (name, points), (color, dashes), label in zip(series, style([name for name, _ in series]), heights):
+        thick = 3 if name.startswith("Capstan") else 1.6
         if lines:
             line = "L".join(f"{px(x):.1f} {py(y):.1f}" for x, y in points)
-            svg.append(f'<path d="M{line}" fill="none" stroke="{color}" stroke-width="{thick}"/>')
+            svg.append(f'<path d="M{line}" fill="none" stroke="{color}" stroke-width="{thick}" stroke-dasharray="{dashes}"/>')
         for x, y in points:
-            svg.append(f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="{thick + 2.5}" fill="{color}"/>')
-        y = TOP + 14 + 21 * i
-        svg.append(f'<circle cx="{LEFT + w + 18}" cy="{y - 4.5}" r="{thick + 2.5}" fill="{color}"/>'
-                   f'<text x="{LEFT + w + 30}" y="{y}">{text(name)}</text>')
+            svg.append(f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="{thick + 2}" fill="{color}"/>')
+        x, y = points[-1]
+        svg.append(f'<path d="M{px(x):.1f} {py(y):.1f}L{LEFT + w + 12} {label:.1f}" stroke="{color}" stroke-width="0.5"/>'
+                   f'<text x="{LEFT + w + 16}" y="{label + 4.5:.1f}" style="fill:{color}">{text(name)}</text>')
     svg.append("</g>\n</svg>\n")
     with open(path, "w") as file:
         file.write("\n".join(svg))

@@ -25,13 +25,14 @@ struct Arguments {
   int n = 40;
   double dt = 0, duration = 0;  // 0: the scene's
   std::uint64_t seed = 0;
-  double time_limit = 60;  // [s] of stepping
+  double time_limit = 60;    // [s] of stepping
+  bool print_scene = false;  // as JSON, in place of a run
   Settings settings;
 };
 
 constexpr const char* kUsage =
     "usage: PROGRAM [--scene NAME] [--n N] [--dt s] [--duration s] [--seed N] [--time-limit s] [--set "
-    "name=value]...\n"
+    "name=value]... [--print scene]\n"
     "scenes: clutter_walls, clutter_open, stack, stack_offset, stack_heavy_top, pyramid, incline_stick,\n"
     "        incline_slide, glide, scattered, chain, humanoids, arm_hand\n";
 
@@ -53,6 +54,8 @@ Arguments parse(int argc, char** argv) {
       a.seed = std::stoull(value);
     } else if (option == "--time-limit") {
       a.time_limit = std::stod(value);
+    } else if (option == "--print" && value == "scene") {
+      a.print_scene = true;
     } else if (option == "--set" && value.find('=') != std::string::npos) {
       a.settings.values[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
     } else {
@@ -235,9 +238,36 @@ nlohmann::json to_json(const Arguments& a, const Scene& scene, const Run& run, c
           {"finite", v.finite}};
 }
 
+nlohmann::json to_json(const Scene& scene) {
+  nlohmann::json json = {{"dt", scene.dt},
+                         {"duration", scene.duration},
+                         {"gravity", scene.gravity},
+                         {"friction", scene.friction},
+                         {"plane", scene.plane},
+                         {"held_speed", scene.held_speed},
+                         {"model_file", scene.model_file},
+                         {"joints", scene.joints.size()},
+                         {"statics", nlohmann::json::array()},
+                         {"bodies", nlohmann::json::array()}};
+  for (const StaticBox& box : scene.statics)
+    json["statics"].push_back({{"centre", box.centre}, {"half", box.half}});
+  for (const Body& body : scene.bodies) {
+    json["bodies"].push_back({{"is_box", body.is_box},
+                              {"half", body.half},
+                              {"mass", body.mass},
+                              {"position", body.position},
+                              {"quat_wxyz", body.quat_wxyz}});
+  }
+  return json;
+}
+
 int run_or_throw(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   const Scene scene = make_scene(arguments);
+  if (arguments.print_scene) {
+    std::cout << to_json(scene) << std::endl;
+    return 0;
+  }
   Settings settings = arguments.settings;
   std::FILE* recording = std::tmpfile();
   if (recording == nullptr) throw std::runtime_error("there is no room for a temporary file");
