@@ -37,11 +37,14 @@ MORE = [
     ("ODE exact", "ode", {"solver": "exact"}),
     ("DART Dantzig", "dart", {"solver": "dantzig"}),
     ("DART PGS", "dart", {"solver": "pgs"}),
+    # With point contact it has one point for each pair of boxes, which is not made for stacks.
+    ("Drake hydroelastic", "drake", {"contact": "hydroelastic"}),
 ]
 ALL = MAIN + MORE
+TWO_THREADS = ("Capstan, 2 threads", "capstan", {"threads": "2"})
 ARTICULATED = [CAPSTAN, NEWTON, CG]
 # Beyond this many bodies these take longer than anyone waits for.
-LARGEST = {"DART Dantzig": 80, "DART PGS": 80, "ODE exact": 80, "MuJoCo 2.2 Newton": 80}
+LARGEST = {"DART Dantzig": 80, "DART PGS": 80, "ODE exact": 80, "MuJoCo 2.2 Newton": 80, "Drake hydroelastic": 160}
 # Settings that show how accuracy and time trade against each other, on one scene.
 PARETO = ALL + [
     ("Capstan, k 1e5", "capstan", {"stiffness": "1e5"}),
@@ -61,10 +64,11 @@ def suite(full):
     heavy = {"stiffness": "1e7"}  # persons of 75 kg, a top of 100 kg
     cases = []
     if not full:
-        cases += [case("clutter_walls", n, engines=MAIN, repeat=2) for n in (8, 40, 80)]
-        cases += [case("clutter_walls", 160, engines=[CAPSTAN, NEWTON, CG, BULLET])]
-        cases += [case("clutter_open", n, duration=5, engines=MAIN) for n in (40, 160)]
-        few = MAIN + [MORE[4], MORE[6], MORE[7]]
+        cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=2) for n in (8, 40, 80)]
+        cases += [case("clutter_walls", n, engines=MAIN + [SAP]) for n in (160, 320, 1000)]
+        cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP])]
+        cases += [case("clutter_open", n, duration=5, engines=MAIN + [SAP]) for n in (40, 160, 1000)]
+        few = MAIN + [e for e in MORE if e[0] in ("ODE quick 20", "ODE exact", "DART Dantzig", "Drake hydroelastic")]
     else:
         for n in (8, 40, 80, 160, 320, 1000):
             repeat = 3 if n <= 160 else 1
@@ -77,22 +81,28 @@ def suite(full):
     cases += [case("incline_stick", engines=few), case("incline_slide", engines=few)]
     cases += [case("incline_slide", dt=0.01, engines=few)] if full else []
     cases += [case("glide", engines=few), case("glide", dt=0.002, engines=few)]
-    cases += [case("scattered", 100, engines=few), case("chain", 200, engines=few)]
+    cases += [case("scattered", 100, engines=few + [TWO_THREADS]), case("chain", 200, engines=few)]
     cases += [case("arm_hand", engines=ARTICULATED)]
-    cases += [case("humanoids", n, engines=ARTICULATED, capstan=heavy) for n in ((1, 22, 100) if full else (1, 22))]
+    for n in (1, 22, 100) if full else (1, 22):
+        cases += [case("humanoids", n, engines=ARTICULATED + [TWO_THREADS] * (n > 1), capstan=heavy)]
     return cases
 
 
 def run_one(program, settings, c, seed, limit):
-    """The line of JSON of one run, or None with the reason on standard error."""
-    command = [str(program), "--scene", c["scene"], "--n", str(c["n"]), "--seed", str(seed), "--time-limit", str(limit)]
+    """The line of JSON of one run, or the reason why there is none."""
+    command, environment = [str(program)], dict(os.environ)
+    if program.name == "drake":  # a script; tools/peers puts Drake where no other program sees it
+        command = [sys.executable, str(ROOT / "bench/peers/drake_peer.py"), str(program.parent)]
+        environment["PYTHONPATH"] = str(ROOT / "build/peers/drake")
+    command += ["--scene", c["scene"], "--n", str(c["n"]), "--seed", str(seed), "--time-limit", str(limit)]
     for name in ("dt", "duration"):
         if c[name]:
             command += ["--" + name, str(c[name])]
     for name, value in settings.items():
         command += ["--set", f"{name}={value}"]
     try:  # the judge works after the clock has stopped, and some engines are slow to start
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * limit + 120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * limit + 120,
+                              env=environment)
     except subprocess.TimeoutExpired:
         return dict(error=f"gave no answer within {10 * limit + 120:g} s")
     if done.returncode != 0:
@@ -115,31 +125,32 @@ def machine():
     return info
 
 
-def measure(build, cases, limit):
-    """All cases, engines in turns; a case that repeats does so with another seed, after all engines had theirs."""
-    missing, skipped, runs = set(), {}, []
+def measure(build, cases, limit, data, save):
+    """All cases, engines in turns; a case that repeats does so with another seed, after all engines had theirs. Fills
+    data's runs, missing and skipped, and saves after every case, so that what was measured is never lost."""
     for index, c in enumerate(cases):
         print(f"[{index + 1}/{len(cases)}] {c['scene']} {c['n']}" + (f", dt {c['dt']}" if c["dt"] else ""), flush=True)
         for seed in range(c["repeat"]):
             for label, program, settings in c["engines"]:
                 path = build / "peers" / program
-                if not path.exists():
-                    missing.add(program)
+                if not (ROOT / "build/peers/drake" if program == "drake" else path).exists():
+                    if program not in data["missing"]:
+                        data["missing"].append(program)
                     continue
                 if c["n"] > LARGEST.get(label, c["n"]) and c["scene"].startswith("clutter"):
                     continue
                 own = {**c["capstan"], **settings} if program == "capstan" else settings
                 run = run_one(path, own, c, seed, limit)
                 if "error" in run:
-                    skipped.setdefault(f"{label}, {c['scene']} {c['n']}", run["error"])
+                    data["skipped"].setdefault(f"{label}, {c['scene']} {c['n']}", run["error"])
                     print(f"    {label:28} {run['error']}", flush=True)
                     continue
                 run["label"] = label
-                runs.append(run)
+                data["runs"].append(run)
                 cut = "" if run["complete"] else f"  stopped after {run['steps']} steps" + (
                     f": {run['failure'][:100]}" if run["failure"] else ": time limit")
                 print(f"    {label:28} {run['ms_mean']:9.4f} ms per step{cut}", flush=True)
-    return runs, sorted(missing), skipped
+        save()
 
 
 def main():
@@ -170,12 +181,17 @@ def main():
         for c in cases:
             c["repeat"] = options.repeat or c["repeat"]
         limit = options.time_limit or (60 if options.full else 10)
-        info = machine()
-        runs, missing, skipped = measure(build, cases, limit)
-        data = dict(machine=info, mode="full" if options.full else "quick", time_limit=limit, missing=missing,
-                    skipped=skipped, runs=runs)
-        with open(results / "peers.json", "w") as file:
-            json.dump(data, file, indent=1)
+        data = dict(machine=machine(), mode="full" if options.full else "quick", time_limit=limit, missing=[], skipped={},
+                    runs=[])
+
+        def save():
+            with open(results / "peers.json", "w") as file:
+                json.dump(data, file, indent=1)
+
+        try:
+            measure(build, cases, limit, data, save)
+        except KeyboardInterrupt:
+            print("stopped: what follows is what was measured before", file=sys.stderr)
     page = report.write(data, results)
     print("\n" + page)
     print(f"Results: {results}/peers.json, peers.md and figures")

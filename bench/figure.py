@@ -2,7 +2,8 @@
 import math
 
 # One colour for each engine; its settings differ in dashes.
-COLORS = {"Capstan": "#1c7ed6", "MuJoCo": "#c92a2a", "Bullet": "#e8890c", "ODE": "#2f9e44", "DART": "#ae3ec9"}
+COLORS = {"Capstan": "#1c7ed6", "MuJoCo": "#c92a2a", "Bullet": "#e8890c", "ODE": "#2f9e44", "DART": "#ae3ec9",
+          "Drake": "#343a40"}
 DASHES = ["", "7 4", "2 3", "10 3 2 3", "1 5"]
 LEFT, RIGHT, TOP, BOTTOM = 84, 230, 48, 56  # [px]
 LINE = 15  # [px] between labels
@@ -28,7 +29,7 @@ def style(names):
     seen, result = {}, []
     for name in names:
         engine = name.replace(",", " ").split()[0]
-        result.append((COLORS.get(engine, "#343a40"), DASHES[seen.get(engine, 0) % len(DASHES)]))
+        result.append((COLORS.get(engine, "#868e96"), DASHES[seen.get(engine, 0) % len(DASHES)]))
         seen[engine] = seen.get(engine, 0) + 1
     return result
 

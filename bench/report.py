@@ -88,7 +88,7 @@ def case_table(results, case):
         rows.append([
             label, number(get("ms_mean")) + cut, number(get("ms_p50")), number(get("ms_p95")), number(get("ms_max")),
             "" if label == OURS else number(results.ratio(case, label)), number(iterations) if iterations >= 0 else "",
-            number(get("contacts")), number(get("penetration_mean_mm")),
+            number(get("contacts")) if get("contacts") >= 0 else "", number(get("penetration_mean_mm")),
             number(max(run["penetration_peak_mm"] for run in runs)), number(get("creep_mean_mm_s")),
             number(max(run["energy_gain_J"] for run in runs)), f"{settled} of {len(runs)}", number(get("memory_MB")),
             number(max(run["residual"] for run in runs)) if get("residual") >= 0 else "", remark(case[0], runs)])
@@ -129,6 +129,9 @@ def targets(results):
             add("time over MuJoCo's better solver", 0.7, better_mujoco(results, case))
         if scene == "humanoids":
             add("time over MuJoCo Newton", 1.0 if n == 1 else 0.7, results.ratio(case, "MuJoCo Newton"))
+        two = results.value(case, "Capstan, 2 threads", "wall_ms_mean")
+        if two:
+            add("time of 2 threads over 1", 1 / 1.6, two / results.value(case, OURS, "wall_ms_mean"))
         if n == 1000:
             add("memory [MB]", 200, results.value(case, OURS, "memory_MB"))
         for field, limit, name in (("penetration_mean_mm", 0.1, "resting depth"), ("creep_mean_mm_s", 0.1, "creep"),
@@ -194,12 +197,14 @@ Made by `bench/compare.py` ({mode}), which `make bench` and `capstan bench` run.
 * {versions}
 * Scenes: `bench/peers/scene.h`. At most {limit:g} s of stepping for one run.
 
-**How it is measured.** Engines take turns on one scene after the other; repetitions have other seeds. Times are processor time of
-the stepping thread, around the step call only. *Capstan / it* is our time over that engine's, over the part of the run that both have:
-below 1, Capstan is faster. Everything but time is judged alike for all: the poses of every step go to Capstan's narrow phase, energy
-and creep come from differences of poses. *Rest depth* is the mean over overlapping contacts at the end, *peak depth* the deepest ever,
-*creep* the mean displacement of bodies (but balls, which may roll) in the last half second over that time, *energy gain* the largest rise of kinetic and gravity energy above an
-earlier minimum, *settled* a creep below 1 mm/s. (*): stopped by the time limit or a failure; the values are of the part that was simulated.
+**How it is measured.** Engines take turns on one scene after the other; repetitions have other seeds. Times are processor time
+of the stepping thread (with 2 threads: wall time), around the step call only. *Capstan / it* is our time over that engine's, over
+the part of the run that both have: below 1, Capstan is faster. Everything but time is judged alike for all: the poses of every
+step go to Capstan's narrow phase, energy and creep come from differences of poses. *Rest depth* is the mean over overlapping contacts
+at the end, *peak depth* the deepest ever, *creep* the mean displacement of bodies (but balls, which may roll) in the last half
+second over that time, *energy gain* the largest rise of kinetic and gravity energy above an earlier minimum (springs and motors, where a
+scene has them, may cause one), *settled* a creep below 1 mm/s. (*): stopped by the time limit or a failure; the values are of the part
+that was simulated.
 """
 
 

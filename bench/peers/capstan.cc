@@ -1,6 +1,6 @@
 // Capstan beside its peers. Settings: law, stiffness [N/m], dissipation [s/m], stiction_tolerance [m/s],
-// tolerance (eps_r), max_iterations, keep_going (1: steps that do not converge take the best iterate, and the
-// residual tells).
+// tolerance (eps_r), max_iterations, threads, keep_going (1: steps that do not converge take the best
+// iterate, and the residual tells).
 #include <stdexcept>
 
 #include "bench/peers/capstan_scene.h"
@@ -34,6 +34,7 @@ class CapstanEngine : public Engine {
     options_.newton.relative_tolerance = settings->take("tolerance", options_.newton.relative_tolerance);
     options_.newton.max_iterations =
         static_cast<int>(settings->take("max_iterations", options_.newton.max_iterations));
+    options_.threads = static_cast<int>(settings->take("threads", 1.0));
     options_.fail_if_not_converged = settings->take("keep_going", 0.0) == 0;
     state_ = capstan::initial_state(model_);
     workspace_ = capstan::make_workspace(model_);
@@ -54,6 +55,7 @@ class CapstanEngine : public Engine {
   }
 
   void set_speed(double speed) override { state_.v[0] = speed; }
+  int threads() const override { return options_.threads; }
   int contacts() const override { return report_.contacts; }
   double iterations() const override { return report_.solver.most_iterations; }
   double residual() const override { return report_.solver.momentum_residual; }

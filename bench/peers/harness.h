@@ -33,9 +33,10 @@ class Engine {
   virtual void step() = 0;                            // the only thing that is timed
   virtual void get_poses(std::span<Pose> poses) = 0;  // of Scene::tracked
   virtual void set_speed(double) {}                   // of body 0 along x [m/s]
-  virtual int contacts() const = 0;                   // of the last step
-  virtual double iterations() const { return -1; }    // of the last step; -1: not told
-  virtual double residual() const { return -1; }      // certified, of the last step; -1: not told
+  virtual int threads() const { return 1; }
+  virtual int contacts() const = 0;                 // of the last step
+  virtual double iterations() const { return -1; }  // of the last step; -1: not told
+  virtual double residual() const { return -1; }    // certified, of the last step; -1: not told
 };
 
 // Defined by each program. Throws std::runtime_error with a reason when the engine cannot have this scene or

@@ -1,4 +1,4 @@
-// Not an engine: gives a recording of poses that another program made (drake.py) to the judge. Settings:
+// Not an engine: gives a recording of poses that another program made (drake_peer.py) to the judge. Settings:
 // recording (file), steps.
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +16,10 @@ class Replay : public Engine {
         left_(static_cast<long>(settings->take("steps", 0.0))),
         poses_(scene.tracked.size()) {
     if (file_ == nullptr) throw std::runtime_error("the recording cannot be read");
+    for (std::size_t i = 0; i < poses_.size(); ++i) {
+      if (scene.tracked[i] != "b" + std::to_string(i))
+        throw std::runtime_error("this scene is not free bodies");
+    }
     read();
   }
   ~Replay() override { std::fclose(file_); }

@@ -4,6 +4,7 @@
 The scene comes from `capstan --print scene`, the verdict from `replay`, which gives the poses that were recorded here to the
 same judge. Settings: contact (hydroelastic, point), approximation (lagged, similar, sap, tamsi), modulus [Pa].
 """
+import importlib.metadata
 import json
 import pathlib
 import subprocess
@@ -52,7 +53,7 @@ def properties(scene, settings, rigid):
 
 def make(scene, settings):
     """The diagram, its plant and a context at the start; bodies in the order of the scene."""
-    if scene["model_file"] or scene["joints"]:
+    if scene["model_file"] or scene["joints"] > 0:
         sys.exit("Drake: this scene has parts that are not made here")
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, scene["dt"])
@@ -131,13 +132,12 @@ def main():
 
 def finish(run, settings, num_steps, seconds, wall, failure):
     """Puts in what the replay cannot know, and prints."""
-    import pydrake
     ms = 1e3 * numpy.array(seconds)
     with open("/proc/self/status") as file:
         memory = [float(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")][0]
     parts = [ms[k * num_steps // 20:(k + 1) * num_steps // 20] for k in range(20)]
     complete = len(seconds) == num_steps
-    run.update(engine="Drake", version=pydrake.__version__, settings=settings, failure=failure, complete=complete,
+    run.update(engine="Drake", version=importlib.metadata.version("drake"), settings=settings, failure=failure, complete=complete,
                settled=run["settled"] and complete, iterations=-1, contacts=-1, residual=-1, memory_MB=memory,
                memory_engine_MB=memory, ms_mean=ms.mean(), ms_p50=numpy.quantile(ms, 0.5), ms_p95=numpy.quantile(ms, 0.95),
                ms_max=ms.max(), wall_ms_mean=1e3 * numpy.mean(wall),
