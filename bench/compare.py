@@ -200,6 +200,9 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "benchmarks.md").write_text(report.write(data, folder, "benchmarks.md"))
         print(f"Written: {folder}/benchmarks.md")
+    ours = [f"{what}: {why}" for what, why in data["skipped"].items() if what.startswith("Capstan")]
+    if ours:
+        sys.exit("error: " + "; ".join(ours))
 
 
 if __name__ == "__main__":

@@ -43,8 +43,13 @@ class Targets(unittest.TestCase):
 
     def test_a_run_that_failed_misses_everything(self):
         text = self.text(run("Capstan", [1.0], complete=False, failure="step 3: no"))
-        self.assertIn("MISSED: Capstan did not finish", text)
+        self.assertIn("MISSED: Capstan failed", text)
         self.assertIn("0 of", text)
+
+    def test_a_run_cut_short_counts_for_time_only(self):
+        text = self.text(run("Capstan", [1.0], complete=False))
+        self.assertIn("| 1 | 0.5 | met |", text)
+        self.assertNotIn("depth", text)
 
     def test_accuracy(self):
         text = self.text(run("Capstan", [1.0], penetration_mean_mm=0.02))
