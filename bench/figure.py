@@ -44,13 +44,16 @@ def spread(places, gap):
 
 
 def log_log(path, title, x_label, y_label, series, lines=True, width=1000, height=560):
-    """Draws series, a list of (name, [(x, y), ...]); points not above 0 are left out. False: there were none."""
-    series = [(name, [(x, y) for x, y in points if x > 0 and y > 0]) for name, points in series]
+    """Draws series, a list of (name, [(x, y, full), ...]); a point that is not full is drawn hollow. Points not above 0 are
+    left out, and so are single ones where there are lines. False: there was nothing to draw."""
+    series = [(name, [p for p in points if p[0] > 0 and p[1] > 0]) for name, points in series]
+    if lines:
+        series = [(name, points) for name, points in series if len(points) > 1]
     series = [(name, points) for name, points in series if points]
     if not series:
         return False
-    x0, x1, x_ticks = ticks([x for _, points in series for x, _ in points])
-    y0, y1, y_ticks = ticks([y for _, points in series for _, y in points])
+    x0, x1, x_ticks = ticks([x for _, points in series for x, _, _ in points])
+    y0, y1, y_ticks = ticks([y for _, points in series for _, y, _ in points])
     w, h = width - LEFT - RIGHT, height - TOP - BOTTOM
     px = lambda x: LEFT + math.log(x / x0) / math.log(x1 / x0) * w
     py = lambda y: TOP + math.log(y1 / y) / math.log(y1 / y0) * h
@@ -72,11 +75,12 @@ def log_log(path, title, x_label, y_label, series, lines=True, width=1000, heigh
     for (name, points), (color, dashes), label in zip(series, style([name for name, _ in series]), heights):
         thick = 3 if name.startswith("Capstan") else 1.6
         if lines:
-            line = "L".join(f"{px(x):.1f} {py(y):.1f}" for x, y in points)
+            line = "L".join(f"{px(x):.1f} {py(y):.1f}" for x, y, _ in points)
             svg.append(f'<path d="M{line}" fill="none" stroke="{color}" stroke-width="{thick}" stroke-dasharray="{dashes}"/>')
-        for x, y in points:
-            svg.append(f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="{thick + 2}" fill="{color}"/>')
-        x, y = points[-1]
+        for x, y, full in points:
+            fill = color if full else "#f6f7fa"
+            svg.append(f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="{thick + 2}" fill="{fill}" stroke="{color}"/>')
+        x, y, _ = points[-1]
         svg.append(f'<path d="M{px(x):.1f} {py(y):.1f}L{LEFT + w + 12} {label:.1f}" stroke="{color}" stroke-width="0.5"/>'
                    f'<text x="{LEFT + w + 16}" y="{label + 4.5:.1f}" style="fill:{color}">{text(name)}</text>')
     svg.append("</g>\n</svg>\n")

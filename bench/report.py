@@ -174,18 +174,21 @@ def figures(results, folder):
         for dt in sorted({c[2] for c in results.by_case if c[0] == scene}, reverse=True):
             cases = sorted(c for c in results.by_case if c[0] == scene and c[2] == dt)
             labels = dict.fromkeys(label for c in cases for label in results.by_case[c])
-            series = [(label, [(c[1], results.value(c, label, "ms_mean")) for c in cases if label in results.by_case[c]])
+            series = [(label, [(c[1], results.value(c, label, "ms_mean"), results.good(c, label))
+                               for c in cases if label in results.by_case[c]])
                       for label in labels if not label.startswith("Capstan,")]
             name = f"{scene}_{1e3 * dt:g}ms.svg"
             if len(cases) > 1 and figure.log_log(folder / name, f"Clutter {title}, dt {1e3 * dt:g} ms: time per step",
                                                  "bodies", "ms per step, mean", series):
-                written.append((name, f"Clutter {title}, dt {1e3 * dt:g} ms: mean time per step against bodies"))
+                written.append((name, f"Clutter {title}, dt {1e3 * dt:g} ms: mean time per step against bodies "
+                                "(hollow: stopped by the time limit, mean over the first part)"))
     for case in results.by_case:
         if case[0] != "clutter_walls" or case[1] != 40:
             continue
         for field, what in (("penetration_mean_mm", "resting depth [mm]"), ("penetration_peak_mm", "peak depth [mm]"),
                             ("creep_mean_mm_s", "creep [mm/s]")):
-            series = [(label, [(results.value(case, label, "ms_mean"), results.value(case, label, field))])
+            series = [(label, [(results.value(case, label, "ms_mean"), results.value(case, label, field),
+                                results.good(case, label))])
                       for label in results.by_case[case]]
             name = f"pareto_{field.rsplit('_', 1)[0] if field.endswith('mm') else 'creep'}_{1e3 * case[2]:g}ms.svg"
             if figure.log_log(folder / name, f"Clutter with walls, 40 bodies, dt {1e3 * case[2]:g} ms: {what} against time",

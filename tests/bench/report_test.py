@@ -71,8 +71,8 @@ class Figure(unittest.TestCase):
     def test_is_xml_and_skips_what_has_no_logarithm(self):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/figure.svg"
-            self.assertFalse(figure.log_log(path, "", "", "", [("Capstan", [(1, 0)])]))
-            self.assertTrue(figure.log_log(path, "a < b & c", "", "", [("Capstan", [(1, 2), (2, 0), (3, 4)])]))
+            self.assertFalse(figure.log_log(path, "", "", "", [("Capstan", [(1, 0, True), (2, 1, True)])]))
+            self.assertTrue(figure.log_log(path, "a < b & c", "", "", [("Capstan", [(1, 2, True), (2, 0, True), (3, 4, False)])]))
             circles = xml.etree.ElementTree.parse(path).findall(".//{http://www.w3.org/2000/svg}circle")
             self.assertEqual(len(circles), 2)
 
