@@ -156,6 +156,7 @@ def measure(build, cases, limit, data, save):
 def main():
     parser = argparse.ArgumentParser(description="Measure Capstan against the installed simulators.")
     parser.add_argument("--build", default=str(ROOT / "build/bench"), help="where the programs are built")
+    parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
     parser.add_argument("--quick", action="store_true", help="a few minutes: the default")
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
@@ -166,7 +167,7 @@ def main():
     options = parser.parse_args()
 
     build = pathlib.Path(options.build)
-    results = build / "results"
+    results = pathlib.Path(options.results) if options.results else build / "results"
     results.mkdir(parents=True, exist_ok=True)
     if options.source:
         with open(options.source) as file:
