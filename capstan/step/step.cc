@@ -101,6 +101,7 @@ Workspace make_workspace(const Model& model) {
   w.velocity = make_velocity(model);
   w.collision = make_collision_workspace(model);
   w.newton = make_newton_workspace(model);
+  w.loops = make_loop_workspace(model);
   w.next = initial_state(model);
   w.v_advance = VecX::Zero(model.num_velocities());
   return w;
@@ -125,6 +126,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   if (model.options.conserve_momentum) {
     balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
   }
+  close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);

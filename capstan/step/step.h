@@ -9,6 +9,7 @@
 #include "capstan/problem/problem.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
+#include "capstan/step/close_loops.h"
 
 namespace capstan {
 
@@ -37,6 +38,7 @@ struct Workspace {
   AssemblyWorkspace assembly;
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step
+  LoopWorkspace loops;
   State next;
   std::vector<char> tree_kind;
   VecX v_advance;

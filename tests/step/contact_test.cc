@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
 #include "capstan/step/step.h"
 
@@ -264,33 +263,6 @@ TEST(Contact, DryFrictionHoldsBelowItsForce) {
   run.input.generalized_force[0] = 2.1;
   run.go(1);
   EXPECT_NEAR(run.state.v[0], 0.1, 1e-3);
-}
-
-// The shipped four-bar linkage keeps its loop closed while its crank turns for a minute. A step closes the
-// gap it finds, and opens a new one by the curvature of the path, dt^2 / 2 times an acceleration: second
-// order.
-TEST(Contact, TheFourBarKeepsItsLoop) {
-  const Scene scene = read_scene(CAPSTAN_SOURCE_DIR "/scenes/four_bar.xml");
-  const auto worst_gap = [&](double dt, double duration) {
-    Simulation run(scene, dt, ContactLaw::lagged);
-    const ModelConstraint& c = run.model.constraints.at(0);
-    run.state = keyframe_state(run.model, "turning");
-    Placement placement = make_placement(run.model);
-    double worst = 0, turned = 0;
-    for (int i = 0; i < duration / dt; ++i) {
-      run.go(dt);
-      turned = std::max(turned, std::abs(run.state.q[0]));
-      calc_placement(run.model, run.state.q, &placement);
-      const Vec3 a = body_pose(run.model, placement, c.body_a) * c.X_A->p;
-      worst = std::max(worst, (body_pose(run.model, placement, c.body_b) * c.X_B->p - a).norm());
-    }
-    EXPECT_GT(turned, 10) << "the crank should turn [rad]";
-    return worst;
-  };
-  const double coarse = worst_gap(0.002, 60), fine = worst_gap(0.0005, 10);
-  EXPECT_LT(coarse, 3e-5);
-  EXPECT_LT(fine, 2e-6);
-  EXPECT_NEAR(std::log2(coarse / fine) / 2, 2, 0.3);
 }
 
 }  // namespace
