@@ -38,12 +38,18 @@ struct NewtonWorkspace::Solver {
   using Vector = Eigen::Map<VecX>;
   using ConstVector = Eigen::Ref<const VecX>;
   Vector v{nullptr, 0}, v_star{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0},
-      impulse{nullptr, 0}, scale{nullptr, 0}, Adv{nullptr, 0}, v_try{nullptr, 0}, change{nullptr, 0};
+      impulse{nullptr, 0}, scale{nullptr, 0}, Adv{nullptr, 0}, v_try{nullptr, 0}, change{nullptr, 0},
+      base{nullptr, 0}, v_best{nullptr, 0};
   std::vector<Vec6> U, dU;  // [island groups]
   std::vector<Vec6> group_impulse;
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts of the island, in order of groups]
   std::vector<double> dof_hessian;          // [island dof laws]
+  // Copies of the island's contacts and laws as seen from `base`: v, v* and all laws count from there, so
+  // that the answer is base + v. At first base is zero.
+  std::vector<ContactData> contacts;
+  std::vector<ScalarLaw> laws, dof_laws;
+  std::vector<ContactData> original;  // of minimize_by_continuation
   BlockPattern pattern;
   BlockCholesky cholesky;
 
@@ -64,6 +70,9 @@ struct NewtonWorkspace::Solver {
 
   void begin(const Problem& p, const Island& i);
   IslandResult solve(const NewtonOptions& options);
+  void minimize(const NewtonOptions& options, double tolerance, int most_iterations, IslandResult* result);
+  void minimize_by_continuation(const NewtonOptions& options, IslandResult* result);
+  void recenter();
   double evaluate(const ConstVector& at, bool with_hessian);
   void multiply_A(const ConstVector& x, Vector* y) const;
   Eigen::Map<const MatX> A(int t) const {
@@ -95,11 +104,13 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
     A_start.push_back(A_start.back() + tree.num_dofs() * tree.num_dofs());
   }
   const int dofs = start.back();
-  arena.resize(10 * dofs);
+  arena.resize(12 * dofs);
   int used = 0;
-  for (Vector* x : {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try, &change}) {
+  for (Vector* x :
+       {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try, &change, &base, &v_best}) {
     new (x) Vector(arena.data() + dofs * used++, dofs);
   }
+  base.setZero();
   A_values.resize(A_start.back());
   for (int t = 0; t < n; ++t) {
     const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
@@ -114,18 +125,23 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
   group_impulse.resize(num_groups());
   group_hessian.resize(num_groups());
   dof_hessian.resize(num_dof_laws());
-  int contacts = 0;
+  contacts.clear();
+  laws.clear();
+  dof_laws.clear();
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
-    contacts += c.contact_end - c.contact_begin;
+    contacts.insert(contacts.end(), p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end);
+    if (c.contact_begin == c.contact_end)
+      laws.insert(laws.end(), p.laws.begin() + c.law_begin, p.laws.begin() + c.law_begin + c.num_rows);
     for (int a = c.part_begin; a < c.part_end; ++a) {
       for (int b = c.part_begin; b < a; ++b) {
         pattern.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
       }
     }
   }
-  contact_v.resize(contacts);
-  contact_dv.resize(contacts);
+  for (int k = 0; k < num_dof_laws(); ++k) dof_laws.push_back(dof_law(k).law);
+  contact_v.resize(contacts.size());
+  contact_dv.resize(contacts.size());
   cholesky.analyze(pattern);
 }
 
@@ -162,7 +178,7 @@ double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessia
   const ContactOptions& o = problem->options;
   with_law(o.law, o.normal_law, [&](auto law) {
     using Law = decltype(law);
-    int at_contact = 0;
+    int at_contact = 0, at_law = 0;
     for (int g = 0; g < num_groups(); ++g) {
       const ConstraintGroup& c = group(g);
       Vec6 f = Vec6::Zero();
@@ -170,11 +186,11 @@ double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessia
       for (int i = c.contact_begin; i < c.contact_end; ++i) {
         const Mat36& X = problem->X[i];
         const Vec3 vc = X * U[g];
-        contact_v[at_contact++] = vc;
+        contact_v[at_contact] = vc;
         double l;
         Vec3 gamma;
         Mat3 G;
-        Law::evaluate(problem->contacts[i], vc, &l, &gamma, with_hessian ? &G : nullptr);
+        Law::evaluate(contacts[at_contact++], vc, &l, &gamma, with_hessian ? &G : nullptr);
         cost += l;
         f.noalias() += X.transpose() * gamma;
         if (with_hessian) {
@@ -185,7 +201,7 @@ double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessia
       if (c.contact_begin == c.contact_end) {
         for (int r = 0; r < c.num_rows; ++r) {
           double l, h;
-          f[r] = capstan::evaluate(problem->laws[c.law_begin + r], U[g][r], &l, &h);
+          f[r] = capstan::evaluate(laws[at_law++], U[g][r], &l, &h);
           cost += l;
           H(r, r) = h;
         }
@@ -209,7 +225,7 @@ double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessia
     const DofLaw& law = dof_law(i);
     const int k = local_dof(law.dof);
     double l;
-    impulse[k] += law.sign * capstan::evaluate(law.law, law.sign * at[k], &l, &dof_hessian[i]);
+    impulse[k] += law.sign * capstan::evaluate(dof_laws[i], law.sign * at[k], &l, &dof_hessian[i]);
     cost += l;
   }
   return cost;
@@ -275,21 +291,20 @@ LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
   const ContactOptions& o = problem->options;
   with_law(o.law, o.normal_law, [&](auto law) {
     using Law = decltype(law);
-    int at = 0;
+    int at = 0, at_law = 0;
     for (int g = 0; g < num_groups(); ++g) {
       const ConstraintGroup& c = group(g);
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         double first, second;
-        Law::evaluate_along(problem->contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at],
-                            &first, &second);
+        Law::evaluate_along(contacts[at], contact_v[at] + alpha * contact_dv[at], contact_dv[at], &first,
+                            &second);
         d.first += first;
         d.second += second;
       }
       if (c.contact_begin == c.contact_end) {
         for (int r = 0; r < c.num_rows; ++r) {
           double l, h;
-          const double gamma =
-              capstan::evaluate(problem->laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
+          const double gamma = capstan::evaluate(laws[at_law++], U[g][r] + alpha * dU[g][r], &l, &h);
           d.first -= gamma * dU[g][r];
           d.second += h * dU[g][r] * dU[g][r];
         }
@@ -301,7 +316,7 @@ LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
     const int k = local_dof(law.dof);
     const double dx = law.sign * dv[k];
     double l, h;
-    const double gamma = capstan::evaluate(law.law, law.sign * v[k] + alpha * dx, &l, &h);
+    const double gamma = capstan::evaluate(dof_laws[i], law.sign * v[k] + alpha * dx, &l, &h);
     d.first -= gamma * dx;
     d.second += h * dx * dx;
   }
@@ -353,16 +368,38 @@ double NewtonWorkspace::Solver::line_search(double slope, int* evaluations) {
   return alpha;
 }
 
-IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
-  IslandResult result;
-  // The better of v0 and v*.
-  const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
-  if (cost_free < cost_v0) v = v_star;
-  evaluate(v, true);
+// Counts everything from the present v. In a hard impact one bit of v moves the impulse of a stiff contact by
+// more than the tolerance; counted from nearby, v and the laws keep all their digits.
+void NewtonWorkspace::Solver::recenter() {
+  int at = 0, at_law = 0;
+  for (int g = 0; g < num_groups(); ++g) {
+    const ConstraintGroup& c = group(g);
+    for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+      contacts[at].bias.x() += contact_v[at].x();
+      contacts[at].bias.y() += contact_v[at].y();
+      contacts[at].normal.v_hat -= contact_v[at].z();
+    }
+    if (c.contact_begin == c.contact_end) {
+      for (int r = 0; r < c.num_rows; ++r) laws[at_law++].v_hat -= U[g][r];
+    }
+  }
+  for (int i = 0; i < num_dof_laws(); ++i) {
+    dof_laws[i].v_hat -= dof_law(i).sign * v[local_dof(dof_law(i).dof)];
+  }
+  base += v;
+  v_star -= v;
+  v.setZero();
+}
+
+// Newton's method from v, where the laws have been evaluated, until the residual is at most `tolerance`.
+void NewtonWorkspace::Solver::minimize(const NewtonOptions& options, double tolerance, int most_iterations,
+                                       IslandResult* result) {
+  constexpr double kTinyStep = 1e-6;  // of v: from here on digits of v are lost on the way to the optimum
   for (;;) {
     gradient = momentum - impulse;
     double p = 0, j = 0, r = 0;
-    multiply_A(v, &Adv);
+    v_try = base + v;
+    multiply_A(v_try, &Adv);
     for (int k = 0; k < v.size(); ++k) {
       const double d = scale[k];
       p += d * d * Adv[k] * Adv[k];
@@ -370,21 +407,79 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
       r += d * d * gradient[k] * gradient[k];
     }
     const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
-    result.residual = size > 0 ? norm / size : 0;
-    if (norm <= options.absolute_tolerance + options.relative_tolerance * size) {
-      result.converged = true;
-      break;
-    }
-    if (result.iterations >= options.max_iterations || !std::isfinite(norm)) break;
-    ++result.iterations;
-    ++result.factorizations;
-    if (!calc_direction()) break;
+    result->residual = size > 0 ? norm / size : 0;
+    result->converged = norm <= options.absolute_tolerance + tolerance * size;
+    if (result->converged || result->iterations >= most_iterations || !std::isfinite(norm)) return;
+    ++result->iterations;
+    ++result->factorizations;
+    if (!calc_direction()) return;
     const double slope = dv.dot(gradient);
-    if (!(slope < 0)) break;
-    const double alpha = line_search(slope, &result.evaluations);
-    v_try = v + alpha * dv;
-    evaluate(v_try, true);
-    v = v_try;
+    if (!(slope < 0)) return;
+    const double alpha = line_search(slope, &result->evaluations);
+    const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
+    v += alpha * dv;
+    if (tiny) {
+      evaluate(v, false);
+      recenter();
+    }
+    evaluate(v, true);
+  }
+}
+
+// Hard contacts with a small stiction tolerance make steep curved valleys, along which Newton's method may
+// creep. Here stiffness is first taken a millionth and the stiction tolerance as wide as the speeds at hand;
+// both return to what they are tenfold at a time, each answer the start for the next. The point where this
+// began stays the answer until a better one is found, so that the cost never rises.
+void NewtonWorkspace::Solver::minimize_by_continuation(const NewtonOptions& options, IslandResult* result) {
+  constexpr double kLoose = 1e-2;
+  constexpr int kIterationsEach = 60;
+  const double best_cost = evaluate(v, false);
+  v_best = base + v;
+  original = contacts;
+  double width = 0, narrowest = kInfinity;  // [m/s]
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const double mu = std::max({contacts[i].mu_xx, contacts[i].mu_yy, 1e-9});
+    width = std::max(width, (contact_v[i] + contacts[i].bias).head<2>().norm());
+    narrowest = std::min(narrowest, contacts[i].slip / mu);
+  }
+  const auto set = [&](double stiffness) {
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      contacts[i].slip = std::max(original[i].slip, std::max(contacts[i].mu_xx, contacts[i].mu_yy) * width);
+      contacts[i].normal.c0 = stiffness * original[i].normal.c0;
+      contacts[i].normal.c1 = stiffness * original[i].normal.c1;
+    }
+    evaluate(v, true);
+  };
+  double stiffness = 1e-6;
+  while ((width > narrowest || stiffness < 1) && result->iterations < options.max_iterations) {
+    set(stiffness);
+    minimize(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach), result);
+    width *= 0.1;
+    stiffness = std::min(1.0, 10 * stiffness);
+  }
+  const bool ended = result->iterations < options.max_iterations;
+  width = 0;
+  set(1);
+  minimize(options, options.relative_tolerance, options.max_iterations, result);
+  if (result->converged || (ended && evaluate(v, false) <= best_cost)) return;
+  v = v_best - base;
+  evaluate(v, true);
+  minimize(options, options.relative_tolerance, result->iterations, result);  // only tells the residual
+}
+
+IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
+  constexpr int kPatience = 50;  // iterations; nearly all problems need fewer
+  IslandResult result;
+  // The better of v0 and v*.
+  const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
+  if (cost_free < cost_v0) v = v_star;
+  evaluate(v, true);
+  const bool soft_friction = problem->options.law != ContactLaw::sap && !contacts.empty();
+  minimize(options, options.relative_tolerance,
+           soft_friction ? std::min(kPatience, options.max_iterations) : options.max_iterations, &result);
+  if (!result.converged && soft_friction && result.iterations == kPatience &&
+      result.iterations < options.max_iterations) {
+    minimize_by_continuation(options, &result);
   }
   return result;
 }
@@ -393,13 +488,15 @@ void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
   const Model& model = *problem->model;
   for (int t = 0; t < num_trees(); ++t) {
     const Tree& tree = model.trees[problem->island_trees[island->tree_begin + t]];
-    workspace->v.segment(tree.dof_begin, tree.num_dofs()) = v.segment(start[t], tree.num_dofs());
+    workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+        base.segment(start[t], tree.num_dofs()) + v.segment(start[t], tree.num_dofs());
   }
   const ContactOptions& o = problem->options;
+  int at = 0;
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
-    for (int i = c.contact_begin; i < c.contact_end; ++i) {
-      capstan::evaluate(o.law, o.normal_law, problem->contacts[i], problem->X[i] * U[g], nullptr,
+    for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+      capstan::evaluate(o.law, o.normal_law, contacts[at], problem->X[i] * U[g], nullptr,
                         &workspace->impulse[i], nullptr);
     }
     if (c.contact_begin == c.contact_end) {
@@ -409,7 +506,7 @@ void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
   for (int i = 0; i < num_dof_laws(); ++i) {
     const int id = problem->island_dof_laws[island->dof_law_begin + i];
     const DofLaw& law = problem->dof_laws[id];
-    workspace->dof_impulse[id] = scalar_impulse(law.law, law.sign * v[local_dof(law.dof)]);
+    workspace->dof_impulse[id] = scalar_impulse(dof_laws[i], law.sign * v[local_dof(law.dof)]);
   }
 }
 

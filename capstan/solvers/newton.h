@@ -9,7 +9,11 @@
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
-// The cost falls at every iteration. Starts from the better of v0 and v*.
+// The cost falls at every iteration. Starts from the better of v0 and v*. Two measures serve hard problems:
+// when the steps become tiny, velocities are counted from where they are, so that a stiff contact does not
+// amplify their round-off; and when lagged or similar friction makes progress slow, stiffness and stiction
+// tolerance are approached from the soft side. What remains is the round-off of the sum of impulses, where
+// bodies squeeze each other with impulses far above their momentum.
 #pragma once
 
 #include <memory>
@@ -23,7 +27,7 @@ namespace capstan {
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
-  int max_iterations = 100;
+  int max_iterations = 500;
 };
 
 // The answer, and memory that solves of one model reuse.
