@@ -6,71 +6,13 @@
 #include <numbers>
 
 #include "capstan/math/rotation.h"
-#include "capstan/step/step.h"
+#include "capstan/step/contact_forces.h"
+#include "tests/support/contact_simulation.h"
 
 namespace capstan {
 namespace {
 
-constexpr double kGravity = 9.81;
-constexpr ContactLaw kLaws[] = {ContactLaw::sap, ContactLaw::lagged, ContactLaw::similar,
-                                ContactLaw::regularized_lagged};
-const char* const kLawNames[] = {"sap", "lagged", "similar", "regularized_lagged"};
-
-ShapeInstance make_shape(const std::string& name, const std::string& body, const Shape& shape,
-                         double mass = 0) {
-  ShapeInstance s;
-  s.name = name;
-  s.body = body;
-  s.shape = shape;
-  s.has_mass = mass > 0;
-  if (mass > 0) s.mass = mass;
-  return s;
-}
-
-Body free_body(const std::string& name, const Vec3& position) {
-  Body body;
-  body.name = name;
-  body.pose.position = position;
-  Joint joint;
-  joint.name = name;
-  joint.type = JointType::free;
-  body.joints.push_back(joint);
-  return body;
-}
-
-// A 1 kg cube of 10 cm on the plane z = 0; both surfaces of stiffness 2 k, so that the contact has k.
-Scene box_on_plane(double friction, double stiffness) {
-  Scene scene;
-  Material m;
-  m.name = "default";
-  m.friction = friction;
-  m.stiffness = 2 * stiffness;
-  scene.materials = {m};
-  scene.bodies = {free_body("box", {0, 0, 0.05})};
-  scene.shapes = {make_shape("plane", kWorld, HalfSpace{}),
-                  make_shape("box", "box", Box{Vec3::Constant(0.05)}, 1)};
-  return scene;
-}
-
-struct Simulation {
-  Model model;
-  State state;
-  Workspace workspace;
-  StepOptions options;
-  Report report;
-  Input input;
-
-  Simulation(const Scene& scene, double dt, ContactLaw law)
-      : model(compile(scene)), state(initial_state(model)), workspace(make_workspace(model)) {
-    options.dt = dt;
-    options.contact.law = law;
-    options.newton.relative_tolerance = 1e-8;
-  }
-  void go(double duration) {
-    const int steps = static_cast<int>(std::lround(duration / options.dt));
-    for (int i = 0; i < steps; ++i) report = step(model, options, input, &state, &workspace);
-  }
-};
+using namespace test;
 
 TEST(Contact, ABoxRestsAtDepthMgOverK) {
   for (int l = 0; l < 4; ++l) {
@@ -90,12 +32,14 @@ TEST(Contact, ABoxRestsAtDepthMgOverK) {
 TEST(Contact, ANearRigidSphereRestsAtTheDepthOfItsFormula) {
   Scene scene = box_on_plane(0.5, kInfinity);
   scene.shapes[1].shape = Sphere{0.05};
-  scene.materials[0].relaxation_time = 0;  // else beta^2 g dt (dt + tau) / 4 pi^2
+  scene.materials[0].relaxation_time = 0;  // else sap has beta^2 g dt (dt + tau) / 4 pi^2
   const double dt = 0.01;
-  Simulation run(scene, dt, ContactLaw::sap);
-  run.go(3);
-  const double depth = kGravity * dt * dt / (4 * std::numbers::pi * std::numbers::pi);
-  EXPECT_NEAR(0.05 - run.state.q[2], depth, 0.01 * depth);
+  for (int l = 0; l < 4; ++l) {
+    Simulation run(scene, dt, kLaws[l]);
+    run.go(3);
+    const double depth = kGravity * dt * dt / (4 * std::numbers::pi * std::numbers::pi);
+    EXPECT_NEAR(0.05 - run.state.q[2], depth, 1e-3 * depth) << kLawNames[l];
+  }
 }
 
 TEST(Contact, AnInclineHoldsBelowTheFrictionAngleAndSlidesAboveIt) {
@@ -125,28 +69,84 @@ TEST(Contact, AnInclineHoldsBelowTheFrictionAngleAndSlidesAboveIt) {
   }
 }
 
-// Braking from 1 m/s: the first-order scheme stops after v^2 / 2 mu g - v dt / 2.
+// Braking from 1 m/s: the first-order scheme stops after v^2 / 2 mu g - v dt / 2. Sap and similar lose a
+// little more at the start, while they rise to their gliding height.
 TEST(Contact, AGlidingBoxStopsWhereItShould) {
   Scene scene = box_on_plane(0.7, 1e6);
   // At its resting depth, so that there is a normal force to lag friction from.
   scene.initial.q["box"] = {0, 0, 0.05 - kGravity / 4e6, 1, 0, 0, 0};
   scene.initial.v["box"] = {1, 0, 0, 0, 0, 0};
-  Simulation run(scene, 0.002, ContactLaw::lagged);
-  run.go(1);
-  EXPECT_NEAR(run.state.q[0], 1 / (2 * 0.7 * kGravity) - 0.002 / 2, 3e-4);
-  EXPECT_LT(run.state.v.norm(), 1e-5);
+  for (int l = 0; l < 4; ++l) {
+    Simulation run(scene, 0.002, kLaws[l]);
+    run.go(1);
+    EXPECT_NEAR(run.state.q[0], 1 / (2 * 0.7 * kGravity) - 0.002 / 2, 3e-4) << kLawNames[l];
+    EXPECT_LT(run.state.v.norm(), 1e-5) << kLawNames[l];
+  }
 }
 
 TEST(Contact, ASlidingBallRollsAtFiveSeventhsOfItsSpeed) {
   Scene scene = box_on_plane(0.3, 1e6);
   scene.shapes[1].shape = Sphere{0.05};
   scene.initial.v["box"] = {1, 0, 0, 0, 0, 0};
-  for (const ContactLaw law : {ContactLaw::sap, ContactLaw::lagged, ContactLaw::similar}) {
-    Simulation run(scene, 0.001, law);
+  for (int l = 0; l < 4; ++l) {
+    Simulation run(scene, 0.001, kLaws[l]);
     run.go(1);
-    EXPECT_NEAR(run.state.v[0], 5.0 / 7, 2e-3);
-    EXPECT_NEAR(run.state.v[4] * 0.05, run.state.v[0], 1e-3);  // rolls without slip
+    EXPECT_NEAR(run.state.v[0], 5.0 / 7, 2e-3) << kLawNames[l];
+    EXPECT_NEAR(run.state.v[4] * 0.05, run.state.v[0], 1e-3) << kLawNames[l];  // rolls without slip
   }
+}
+
+TEST(Contact, ABeltTakesABoxAlong) {
+  for (int l = 0; l < 4; ++l) {
+    Scene scene = box_on_plane(0.3, 1e6);
+    scene.initial.q["box"] = {0, 0, 0.05 - kGravity / 4e6, 1, 0, 0, 0};
+    scene.shapes[0].surface_velocity = Vec3(0.6, 0, 0);
+    Simulation run(scene, 0.001, kLaws[l]);
+    run.go(0.1);
+    EXPECT_NEAR(run.state.v[0], 0.3 * kGravity * 0.1, 0.01 * 0.3 * kGravity * 0.1) << kLawNames[l];
+    std::vector<ContactForce> forces;
+    calc_contact_forces(run.workspace, &forces);
+    ASSERT_EQ(forces.size(), 4u);
+    Vec3 total = Vec3::Zero();
+    for (const ContactForce& f : forces) {
+      EXPECT_EQ(f.region, ContactRegion::sliding);
+      EXPECT_NEAR(f.slip_W.x(), run.state.v[0] - 0.6, 1e-5);
+      EXPECT_GT(f.friction_W.x(), 0);
+      total += f.force_W();
+    }
+    const double mass = run.model.links[1].mass;
+    EXPECT_NEAR(total.z(), mass * kGravity, 0.01 * mass * kGravity);
+    EXPECT_NEAR(total.x(), 0.3 * mass * kGravity, 0.01 * mass * kGravity);
+    run.go(0.4);
+    EXPECT_NEAR(run.state.v[0], 0.6, 1e-4) << kLawNames[l];
+  }
+}
+
+// A turntable carries a box round: omega r, with the centripetal force mass omega^2 r from friction.
+TEST(Contact, ATurntableCarriesABoxRound) {
+  const double omega = 1.5, r = 0.3;
+  Scene scene = box_on_plane(0.5, 1e6);
+  scene.shapes[0].surface_spin = Vec3(0, 0, omega);
+  scene.initial.q["box"] = {r, 0, 0.05 - kGravity / 4e6, 1, 0, 0, 0};
+  scene.initial.v["box"] = {0, omega * r, 0, 0, 0, omega};
+  Simulation run(scene, 0.0005, ContactLaw::regularized_lagged);
+  run.go(1);
+  EXPECT_NEAR(std::hypot(run.state.q[0], run.state.q[1]), r, 1e-3);
+  EXPECT_NEAR(std::atan2(run.state.q[1], run.state.q[0]), omega, 2e-3);
+  std::vector<ContactForce> forces;
+  std::vector<BodyPairForce> pairs;
+  calc_contact_forces(run.workspace, &forces);
+  sum_contact_forces(run.model, forces, &pairs);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].body_a, 0);
+  EXPECT_EQ(pairs[0].contacts, pairs[0].sticking);
+  const double mass = run.model.links[1].mass;
+  EXPECT_NEAR(pairs[0].friction_W.norm(), mass * omega * omega * r, 0.01 * mass * omega * omega * r);
+  EXPECT_LT(pairs[0].friction_W.dot(run.state.q.head<3>()), 0);  // towards the axis
+  // The same belt at rest and back again, by the input alone.
+  run.input.surface_scale = VecX::Zero(run.model.shapes.size());
+  run.go(0.5);
+  EXPECT_LT(run.state.v.norm(), 1e-4);
 }
 
 TEST(Contact, FrictionNeverDoesPositiveWork) {
@@ -168,27 +168,6 @@ TEST(Contact, FrictionNeverDoesPositiveWork) {
         ASSERT_GE(gamma.z(), 0);
       }
     }
-  }
-}
-
-TEST(Contact, ATenHighStackStands) {
-  for (const bool heavy_top : {false, true}) {
-    Scene scene = box_on_plane(1, 1e6);
-    scene.bodies.clear();
-    scene.shapes.resize(1);
-    for (int i = 0; i < 10; ++i) {
-      const std::string name = "b" + std::to_string(i);
-      scene.bodies.push_back(free_body(name, {0, 0, 0.05 + 0.1 * i}));
-      scene.shapes.push_back(
-          make_shape(name, name, Box{Vec3::Constant(0.05)}, heavy_top && i == 9 ? 100 : 1));
-    }
-    Simulation run(scene, 0.002, ContactLaw::lagged);
-    run.options.newton.relative_tolerance = 1e-6;
-    run.go(5);
-    const int top = run.model.joints[9].q;
-    EXPECT_LT(run.state.q.segment<2>(top).norm(), 1e-3) << "heavy top " << heavy_top;
-    EXPECT_NEAR(run.state.q[top + 2], 0.95, heavy_top ? 3e-3 : 3e-4) << "heavy top " << heavy_top;
-    EXPECT_LT(run.state.v.norm(), 1e-3);
   }
 }
 
