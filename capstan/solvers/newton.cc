@@ -470,7 +470,7 @@ void IslandSolver::minimize_by_continuation(const NewtonOptions& options, Island
 }
 
 IslandResult IslandSolver::solve(const NewtonOptions& options) {
-  constexpr int kPatience = 50;  // iterations; nearly all problems need fewer
+  constexpr int kPatience = 80;  // iterations; nearly all problems need fewer
   IslandResult result;
   // The better of v0 and v*.
   const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
