@@ -24,6 +24,7 @@ struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
   double residual = 0;
+  bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
 };
 
 }  // namespace
@@ -397,6 +398,9 @@ void IslandSolver::recenter() {
 void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int most_iterations,
                             IslandResult* result) {
   constexpr double kTinyStep = 1e-6;  // of v: from here on digits of v are lost on the way to the optimum
+  constexpr int kEnough = 10;         // tiny steps in a row without progress
+  double least = kInfinity;
+  int stalled = 0;
   for (;;) {
     gradient = momentum - impulse;
     double p = 0, j = 0, r = 0;
@@ -411,7 +415,13 @@ void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int 
     const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
     result->residual = size > 0 ? norm / size : 0;
     result->converged = norm <= options.absolute_tolerance + tolerance * size;
-    if (result->converged || result->iterations >= most_iterations || !std::isfinite(norm)) return;
+    if (result->residual < 0.5 * least) stalled = 0;
+    least = std::min(least, result->residual);
+    result->at_round_off = stalled >= kEnough;
+    if (result->converged || result->at_round_off || result->iterations >= most_iterations ||
+        !std::isfinite(norm)) {
+      return;
+    }
     ++result->iterations;
     ++result->factorizations;
     if (!calc_direction()) return;
@@ -420,6 +430,7 @@ void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int 
     const double alpha = line_search(slope, &result->evaluations);
     const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
     v += alpha * dv;
+    stalled = tiny ? stalled + 1 : 0;
     if (tiny) {
       evaluate(v, false);
       recenter();
@@ -562,6 +573,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     if (!(result.residual <= report.momentum_residual)) {
       report.momentum_residual = result.residual;
       report.worst_island = i;
+      report.at_round_off = result.at_round_off;
     }
   }
   return report;
