@@ -5,12 +5,17 @@
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/rotation.h"
+#include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
 
 namespace capstan {
 namespace {
 
 constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
+
+// Rigid ties are softer than nothing by this part of the near-rigid R: under a load that accelerates what it
+// ties at a, they give way by 2.5e-5 a dt^2. They never open or close, so Newton's method does not mind.
+constexpr double kTieSoftness = 0.1;
 
 struct Assembler {
   const Model& model;
@@ -310,18 +315,33 @@ struct Assembler {
     }
   }
 
+  // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
+  // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
+  // right to second order in dt (step/close_loops.h does the rest). Then J v is as far below zero after a
+  // step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
+  // loses w^2 dt of its energy in a second.
+  void add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
+    const Mat6 W = calc_delassus(group);
+    Vec6 curvature = Vec6::Zero();
+    if (is_rigid(model, c)) {
+      curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * calc_motion(group, state.v);
+    }
+    for (int i = 0; i < group.num_rows; ++i) {
+      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
+      problem.laws.back().v_hat -= curvature[i] / dt;
+      if (is_rigid(model, c)) problem.laws.back().R *= kTieSoftness;
+    }
+    problem.groups.push_back(group);
+  }
+
   void add_coupler(const ModelConstraint& c, int id) {
     const ModelJoint& a = model.joints[c.joint_a];
-    const auto relative = [&](const ModelJoint& j) { return state.q[j.q] - model.dofs[j.v].reference; };
-    double value = c.polynomial[0], slope = 0;
+    double slope = 0;
     if (c.joint_b >= 0) {
-      const double x = relative(model.joints[c.joint_b]);
+      const ModelJoint& b = model.joints[c.joint_b];
+      const double x = state.q[b.q] - model.dofs[b.v].reference;
       double power = 1;
-      for (int k = 1; k < 5; ++k) {
-        slope += k * c.polynomial[k] * power;
-        power *= x;
-        value += c.polynomial[k] * power;
-      }
+      for (int k = 1; k < 5; ++k, power *= x) slope += k * c.polynomial[k] * power;
     }
     ConstraintGroup group = begin_group(1);
     group.constraint = id;
@@ -332,9 +352,7 @@ struct Assembler {
       const int tree_b = tree_of(model.dofs[b.v].link);
       part_for(&group, tree_b)[b.v - model.trees[tree_b].dof_begin] -= slope;
     }
-    problem.laws.push_back(
-        make_law(relative(a) - value, calc_delassus(group)(0, 0), c.stiffness, c.relaxation_time));
-    problem.groups.push_back(group);
+    add_laws(group, c, calc_gap(model, c, state.q, motion.placement));
   }
 
   void add_tie(const ModelConstraint& c, int id) {
@@ -343,19 +361,14 @@ struct Assembler {
     const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
     const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
     if (link_a == link_b) return;  // welded together already
-    const Vec3 gap = X_WB.p - X_WA.p;
-    Vec6 phi = Vec6::Zero();
+    const Vec6 phi = calc_gap(model, c, state.q, placement);
     ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
     group.constraint = id;
     // Each point is taken where it is, so that the rows are the exact rate of the gap.
     add_link(&group, link_a, X_WA.p, -1);
     add_link(&group, link_b, X_WB.p, 1);
-    if (c.type == ConstraintType::weld) {
-      phi << quat_log(quat_from_matrix(X_WB.R * X_WA.R.transpose())), gap;
-    } else {
-      phi.head<3>() = gap;
-    }
     if (c.type == ConstraintType::distance) {
+      const Vec3 gap = X_WB.p - X_WA.p;
       const double length = gap.norm();
       const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
       // One row along the line: the three rows just made, projected.
@@ -370,16 +383,10 @@ struct Assembler {
           J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
         }
       }
-      problem.laws.push_back(
-          make_law(length - c.distance, calc_delassus(row)(0, 0), c.stiffness, c.relaxation_time));
-      problem.groups.push_back(row);
-      return;
+      add_laws(row, c, phi);
+    } else {
+      add_laws(group, c, phi);
     }
-    const Mat6 W = calc_delassus(group);
-    for (int i = 0; i < group.num_rows; ++i) {
-      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
-    }
-    problem.groups.push_back(group);
   }
 
   void find_islands() {
@@ -470,6 +477,15 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   a.add_contacts(contacts);
   a.add_dof_laws();
   a.add_tendons();
+  if (!model.constraints.empty()) {
+    if (workspace->ahead.X_WL.empty()) {
+      workspace->ahead = make_placement(model);
+      workspace->constrained_trees = find_constrained_trees(model);
+    }
+    workspace->q_ahead = state.q;
+    calc_placement_ahead(model, workspace->constrained_trees, state.q, state.v, dt, &workspace->q_ahead,
+                         &workspace->ahead);
+  }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
     const ModelConstraint& c = model.constraints[i];
     if (!c.active) continue;

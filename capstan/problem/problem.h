@@ -85,6 +85,9 @@ struct AssemblyWorkspace {
   std::vector<char> has_inverse;
   std::vector<int> root;  // [trees] union-find
   std::vector<int> island_of_tree, order;
+  std::vector<int> constrained_trees;  // that rigid constraints act on
+  VecX q_ahead;                        // where these would be with the velocities before the step
+  Placement ahead;
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.

@@ -21,20 +21,26 @@ struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
   double residual = 0;
+  bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
 };
 
 struct IslandSolver {
   using Vector = IslandSystem::Vector;
   using ConstVector = IslandSystem::ConstVector;
-  enum { kV, kDv, kGradient, kMomentum, kImpulse, kAdv, kTry, kNumVectors };
+  enum { kNumVectors = 9 };
 
   IslandSystem system;
   Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
-      Adv{nullptr, 0}, v_try{nullptr, 0};
+      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0};
   std::vector<Vec6> U, dU, group_impulse;  // [groups]
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts]
   std::vector<double> dof_hessian;          // [dof laws]
+  // Copies of the island's contacts and laws (six for a group) as seen from `base`: v, v* and all laws count
+  // from there, so that the answer is base + v. At first base is zero.
+  std::vector<ContactData> contacts;
+  std::vector<ScalarLaw> laws, dof_laws;
+  std::vector<ContactData> original;  // of minimize_by_continuation
 
   // Primal-dual: the impulse of each contact, scalar law (six for a group) and dof law; where its law is
   // linearized, with what slope; the linearized impulse at v. `_try` at the point that is being tried.
@@ -55,9 +61,21 @@ struct IslandSolver {
   void begin(const Problem& p, const Island& island, int* local_tree) {
     system.begin(p, island, local_tree, kNumVectors);
     int k = 0;
-    for (Vector* x : {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try}) {
+    for (Vector* x : {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best}) {
       new (x) Vector(system.vector(k++));
     }
+    base.setZero();
+    contacts.resize(system.num_contacts());
+    laws.resize(6 * system.num_groups());
+    dof_laws.resize(system.num_dof_laws());
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      std::copy(p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end,
+                contacts.begin() + system.contact_start[g]);
+      if (system.has_contacts(c)) continue;
+      for (int row = 0; row < c.num_rows; ++row) laws[6 * g + row] = p.laws[c.law_begin + row];
+    }
+    for (int i = 0; i < system.num_dof_laws(); ++i) dof_laws[i] = system.dof_law(i).law;
     group_impulse.resize(system.num_groups());
     group_hessian.resize(system.num_groups());
     dof_hessian.resize(system.num_dof_laws());
@@ -65,7 +83,9 @@ struct IslandSolver {
 
   IslandResult solve(const NewtonOptions& options);
   bool solve_primal_dual(const NewtonOptions& options, IslandResult* result);
-  void solve_line_search(const NewtonOptions& options, IslandResult* result);
+  void minimize(const NewtonOptions& options, double tolerance, int most_iterations, IslandResult* result);
+  void minimize_by_continuation(const NewtonOptions& options, IslandResult* result);
+  void recenter();
 
   template <class F>
   void with_contact_law(const F& f) const {
@@ -73,7 +93,7 @@ struct IslandSolver {
   }
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses(bool with_hessian, double* cost);
-  bool is_solved(const NewtonOptions& options, IslandResult* result);
+  bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
   void start_duals(bool from_laws);
   double resolve_duals(double alpha);
   void accept_duals();
@@ -98,8 +118,7 @@ void IslandSolver::evaluate_impulses(bool with_hessian, double* cost) {
         double l;
         Vec3 gamma;
         Mat3 G;
-        Law::evaluate(problem().contacts[i], contact_v[at], cost ? &l : nullptr, &gamma,
-                      with_hessian ? &G : nullptr);
+        Law::evaluate(contacts[at], contact_v[at], cost ? &l : nullptr, &gamma, with_hessian ? &G : nullptr);
         if (cost) sum += l;
         const Mat36& X = problem().X[i];
         f.noalias() += X.transpose() * gamma;
@@ -111,7 +130,7 @@ void IslandSolver::evaluate_impulses(bool with_hessian, double* cost) {
       if (!system.has_contacts(c)) {
         for (int r = 0; r < c.num_rows; ++r) {
           double l, h;
-          f[r] = capstan::evaluate(problem().laws[c.law_begin + r], U[g][r], &l, &h);
+          f[r] = capstan::evaluate(laws[6 * g + r], U[g][r], &l, &h);
           sum += l;
           H(r, r) = h;
         }
@@ -136,14 +155,14 @@ double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
     const DofLaw& law = system.dof_law(i);
     const int k = system.local_dof(law.dof);
     double l;
-    impulse[k] += law.sign * capstan::evaluate(law.law, law.sign * at[k], &l, &dof_hessian[i]);
+    impulse[k] += law.sign * capstan::evaluate(dof_laws[i], law.sign * at[k], &l, &dof_hessian[i]);
     cost += l;
   }
   return kinetic + cost;
 }
 
 // The stopping test at v, whose momentum and impulses are there.
-bool IslandSolver::is_solved(const NewtonOptions& options, IslandResult* result) {
+bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
   double p = 0, j = 0, r = 0;
   for (int k = 0; k < v.size(); ++k) {
     const double d = system.scale[k] * system.scale[k];
@@ -155,7 +174,7 @@ bool IslandSolver::is_solved(const NewtonOptions& options, IslandResult* result)
   }
   const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
   result->residual = size > 0 ? norm / size : 0;
-  result->converged = norm <= options.absolute_tolerance + options.relative_tolerance * size;
+  result->converged = norm <= options.absolute_tolerance + tolerance * size;
   return result->converged;
 }
 
@@ -180,13 +199,12 @@ void IslandSolver::start_duals(bool from_laws) {
       int at = system.contact_start[g];
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         dual[at].gamma.setZero();
-        if (from_laws) Law::evaluate(problem().contacts[i], contact_v[at], nullptr, &dual[at].gamma, nullptr);
+        if (from_laws) Law::evaluate(contacts[at], contact_v[at], nullptr, &dual[at].gamma, nullptr);
         slope[at].setZero();
         linear_gamma[at] = dual[at].gamma;
       }
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
-        law_dual[6 * g + r].gamma =
-            from_laws ? scalar_impulse(problem().laws[c.law_begin + r], U[g][r]) : 0.0;
+        law_dual[6 * g + r].gamma = from_laws ? scalar_impulse(laws[6 * g + r], U[g][r]) : 0.0;
         law_linear[6 * g + r] = law_dual[6 * g + r].gamma;
         group_hessian[g](r, r) = 0;
       }
@@ -195,7 +213,7 @@ void IslandSolver::start_duals(bool from_laws) {
   for (int i = 0; i < system.num_dof_laws(); ++i) {
     const DofLaw& law = system.dof_law(i);
     const double x = law.sign * v[system.local_dof(law.dof)];
-    dof_linear[i] = dof_dual[i].gamma = from_laws ? scalar_impulse(law.law, x) : 0.0;
+    dof_linear[i] = dof_dual[i].gamma = from_laws ? scalar_impulse(dof_laws[i], x) : 0.0;
     dof_hessian[i] = 0;
   }
 }
@@ -215,13 +233,13 @@ double IslandSolver::resolve_duals(double alpha) {
         const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
         Dual& d = dual_try[at];
         d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
-        d.u = Resolvent<Law>::resolve(problem().contacts[i], rho, at_v - d.gamma.cwiseQuotient(rho));
+        d.u = Resolvent<Law>::resolve(contacts[at], rho, at_v - d.gamma.cwiseQuotient(rho));
         const Vec3 e = d.u - at_v;
         merit += e.dot(rho.cwiseProduct(e));
       }
       if (system.has_contacts(c)) continue;
       for (int r = 0; r < c.num_rows; ++r) {
-        const ScalarLaw& row = problem().laws[c.law_begin + r];
+        const ScalarLaw& row = laws[6 * g + r];
         const int k = 6 * g + r;
         const double at_v = U[g][r] + alpha * dU[g][r];
         const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
@@ -237,8 +255,8 @@ double IslandSolver::resolve_duals(double alpha) {
     const double at_v = law.sign * (v[k] + alpha * dv[k]);
     const double full = dof_linear[i] - dof_hessian[i] * law.sign * dv[k];
     dof_dual_try[i].gamma = dof_dual[i].gamma + alpha * (full - dof_dual[i].gamma);
-    dof_dual_try[i].u = capstan::resolve(law.law, at_v - dof_dual_try[i].gamma / law.law.mass);
-    merit += law.law.mass * (dof_dual_try[i].u - at_v) * (dof_dual_try[i].u - at_v);
+    dof_dual_try[i].u = capstan::resolve(dof_laws[i], at_v - dof_dual_try[i].gamma / dof_laws[i].mass);
+    merit += dof_laws[i].mass * (dof_dual_try[i].u - at_v) * (dof_dual_try[i].u - at_v);
   }
   return merit;
 }
@@ -261,7 +279,7 @@ void IslandSolver::linearize() {
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         Vec3 gamma;
         Mat3& G = slope[at];
-        Law::evaluate(problem().contacts[i], dual[at].u, nullptr, &gamma, &G);
+        Law::evaluate(contacts[at], dual[at].u, nullptr, &gamma, &G);
         gamma -= G * (contact_v[at] - dual[at].u);
         linear_gamma[at] = gamma;
         if (G(0, 0) == 0 && G(2, 2) == 0) continue;  // open
@@ -273,7 +291,7 @@ void IslandSolver::linearize() {
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
         double l, h;
         const double u = law_dual[6 * g + r].u;
-        const double gamma = capstan::evaluate(problem().laws[c.law_begin + r], u, &l, &h);
+        const double gamma = capstan::evaluate(laws[6 * g + r], u, &l, &h);
         f[r] = law_linear[6 * g + r] = gamma - h * (U[g][r] - u);
         H(r, r) = h;
       }
@@ -286,7 +304,7 @@ void IslandSolver::linearize() {
     const DofLaw& law = system.dof_law(i);
     const int k = system.local_dof(law.dof);
     double l;
-    const double gamma = capstan::evaluate(law.law, dof_dual[i].u, &l, &dof_hessian[i]);
+    const double gamma = capstan::evaluate(dof_laws[i], dof_dual[i].u, &l, &dof_hessian[i]);
     dof_linear[i] = gamma - dof_hessian[i] * (law.sign * v[k] - dof_dual[i].u);
     impulse[k] += law.sign * dof_linear[i];
   }
@@ -347,9 +365,9 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, IslandResult*
     for (int i = 0; i < system.num_dof_laws(); ++i) {
       const DofLaw& law = system.dof_law(i);
       const int k = system.local_dof(law.dof);
-      impulse[k] += law.sign * scalar_impulse(law.law, law.sign * v[k]);
+      impulse[k] += law.sign * scalar_impulse(dof_laws[i], law.sign * v[k]);
     }
-    if (is_solved(options, result)) return true;
+    if (is_solved(options, options.relative_tolerance, result)) return true;
   }
   return false;
 }
@@ -366,15 +384,14 @@ LineDerivatives IslandSolver::along(double alpha) const {
       int at = system.contact_start[g];
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         double first, second;
-        Law::evaluate_along(problem().contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at],
-                            &first, &second);
+        Law::evaluate_along(contacts[at], contact_v[at] + alpha * contact_dv[at], contact_dv[at], &first,
+                            &second);
         d.first += first;
         d.second += second;
       }
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
         double l, h;
-        const double gamma =
-            capstan::evaluate(problem().laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
+        const double gamma = capstan::evaluate(laws[6 * g + r], U[g][r] + alpha * dU[g][r], &l, &h);
         d.first -= gamma * dU[g][r];
         d.second += h * dU[g][r] * dU[g][r];
       }
@@ -385,7 +402,7 @@ LineDerivatives IslandSolver::along(double alpha) const {
     const int k = system.local_dof(law.dof);
     const double dx = law.sign * dv[k];
     double l, h;
-    const double gamma = capstan::evaluate(law.law, law.sign * v[k] + alpha * dx, &l, &h);
+    const double gamma = capstan::evaluate(dof_laws[i], law.sign * v[k] + alpha * dx, &l, &h);
     d.first -= gamma * dx;
     d.second += h * dx * dx;
   }
@@ -440,16 +457,45 @@ double IslandSolver::armijo_step(double slope0, double cost, IslandResult* resul
   return alpha;
 }
 
-// From v, whose laws are evaluated with Hessians.
-void IslandSolver::solve_line_search(const NewtonOptions& options, IslandResult* result) {
+// Velocities and laws count from v from now on; the laws have been evaluated there.
+void IslandSolver::recenter() {
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    contacts[i].bias.x() += contact_v[i].x();
+    contacts[i].bias.y() += contact_v[i].y();
+    contacts[i].normal.v_hat -= contact_v[i].z();
+  }
+  for (int g = 0; g < system.num_groups(); ++g) {
+    for (int row = 0; row < 6; ++row) laws[6 * g + row].v_hat -= U[g][row];
+  }
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    dof_laws[i].v_hat -= law.sign * v[system.local_dof(law.dof)];
+  }
+  base += v;
+  system.v_star -= v;
+  v.setZero();
+}
+
+// Newton's method with a line search from v until the residual is at most `tolerance`.
+void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int most_iterations,
+                            IslandResult* result) {
+  constexpr double kTinyStep = 1e-6;  // of v: from here on digits of v are lost on the way to the optimum
+  constexpr int kEnough = 10;         // tiny steps in a row without progress
+  double least = kInfinity;
+  int stalled = 0;
   double cost = evaluate(v, true);
-  while (!is_solved(options, result)) {
-    if (result->iterations >= options.max_iterations || !std::isfinite(result->residual)) break;
+  while (!is_solved(options, tolerance, result)) {
+    if (result->residual < 0.5 * least) stalled = 0;
+    least = std::min(least, result->residual);
+    result->at_round_off = stalled >= kEnough;
+    if (result->at_round_off || result->iterations >= most_iterations || !std::isfinite(result->residual)) {
+      return;
+    }
     ++result->iterations;
     ++result->factorizations;
-    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) break;
+    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return;
     const double slope0 = dv.dot(gradient);
-    if (!(slope0 < 0)) break;
+    if (!(slope0 < 0)) return;
     double alpha;
     if (options.globalization == Globalization::armijo) {
       alpha = armijo_step(slope0, cost, result);
@@ -457,16 +503,63 @@ void IslandSolver::solve_line_search(const NewtonOptions& options, IslandResult*
       system.calc_motion(dv, &dU, &contact_dv);
       alpha = exact_step(slope0, result);
     }
+    const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
     v += alpha * dv;
+    stalled = tiny ? stalled + 1 : 0;
+    if (tiny) {
+      evaluate(v, false);
+      recenter();
+    }
     cost = evaluate(v, true);
   }
 }
 
+// Hard contacts with a small stiction tolerance make steep curved valleys, along which Newton's method may
+// creep. Here stiffness is first taken a millionth and the stiction tolerance as wide as the speeds at hand;
+// both return to what they are tenfold at a time, each answer the start for the next. The point where this
+// began stays the answer until a better one is found, so that the cost never rises.
+void IslandSolver::minimize_by_continuation(const NewtonOptions& options, IslandResult* result) {
+  constexpr double kLoose = 1e-2;
+  constexpr int kIterationsEach = 60;
+  const double best_cost = evaluate(v, false);
+  v_best = base + v;
+  original = contacts;
+  double width = 0, narrowest = kInfinity;  // [m/s]
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const double mu = std::max({contacts[i].mu_xx, contacts[i].mu_yy, 1e-9});
+    width = std::max(width, (contact_v[i] + contacts[i].bias).head<2>().norm());
+    narrowest = std::min(narrowest, contacts[i].slip / mu);
+  }
+  const auto set = [&](double stiffness) {
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      contacts[i].slip = std::max(original[i].slip, std::max(contacts[i].mu_xx, contacts[i].mu_yy) * width);
+      contacts[i].normal.c0 = stiffness * original[i].normal.c0;
+      contacts[i].normal.c1 = stiffness * original[i].normal.c1;
+    }
+  };
+  double stiffness = 1e-6;
+  while ((width > narrowest || stiffness < 1) && result->iterations < options.max_iterations) {
+    set(stiffness);
+    minimize(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach), result);
+    width *= 0.1;
+    stiffness = std::min(1.0, 10 * stiffness);
+  }
+  const bool ended = result->iterations < options.max_iterations;
+  width = 0;
+  set(1);
+  minimize(options, options.relative_tolerance, options.max_iterations, result);
+  if (result->converged || (ended && evaluate(v, false) <= best_cost)) return;
+  v = v_best - base;
+  minimize(options, options.relative_tolerance, result->iterations, result);  // only tells the residual
+}
+
 IslandResult IslandSolver::solve(const NewtonOptions& options) {
+  constexpr int kPatience = 80;  // iterations with a line search; nearly all problems need fewer
+  const double tolerance = options.relative_tolerance;
   IslandResult result;
   v = system.v0;
   const double cost_v0 = evaluate(v, false);
-  if (is_solved(options, &result)) return result;
+  if (is_solved(options, tolerance, &result)) return result;
   if (options.globalization == Globalization::primal_dual && solve_primal_dual(options, &result))
     return result;
   // The best of v0, v* and where the primal-dual iteration got to.
@@ -477,7 +570,14 @@ IslandResult IslandSolver::solve(const NewtonOptions& options) {
     if (cost < best) best = cost, v_try = v;
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_try;
-  solve_line_search(options, &result);
+  const bool soft_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
+  const int patience = result.iterations + kPatience;
+  minimize(options, tolerance,
+           soft_friction ? std::min(patience, options.max_iterations) : options.max_iterations, &result);
+  if (!result.converged && soft_friction && result.iterations == patience &&
+      result.iterations < options.max_iterations) {
+    minimize_by_continuation(options, &result);
+  }
   return result;
 }
 
@@ -485,7 +585,8 @@ void IslandSolver::finish(NewtonWorkspace* workspace) {
   const Model& model = *problem().model;
   for (int t = 0; t < system.num_trees(); ++t) {
     const Tree& tree = model.trees[problem().island_trees[system.island->tree_begin + t]];
-    workspace->v.segment(tree.dof_begin, tree.num_dofs()) = v.segment(system.start[t], tree.num_dofs());
+    workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+        base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
   }
   system.calc_motion(v, &U, &contact_v);
   with_contact_law([&](auto law) {
@@ -494,17 +595,17 @@ void IslandSolver::finish(NewtonWorkspace* workspace) {
       const ConstraintGroup& c = system.group(g);
       int at = system.contact_start[g];
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
-        Law::evaluate(problem().contacts[i], contact_v[at], nullptr, &workspace->impulse[i], nullptr);
+        Law::evaluate(contacts[at], contact_v[at], nullptr, &workspace->impulse[i], nullptr);
       }
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
-        workspace->law_impulse[c.law_begin + r] = scalar_impulse(problem().laws[c.law_begin + r], U[g][r]);
+        workspace->law_impulse[c.law_begin + r] = scalar_impulse(laws[6 * g + r], U[g][r]);
       }
     }
   });
   for (int i = 0; i < system.num_dof_laws(); ++i) {
     const DofLaw& law = system.dof_law(i);
     workspace->dof_impulse[problem().island_dof_laws[system.island->dof_law_begin + i]] =
-        scalar_impulse(law.law, law.sign * v[system.local_dof(law.dof)]);
+        scalar_impulse(dof_laws[i], law.sign * v[system.local_dof(law.dof)]);
   }
 }
 
@@ -560,6 +661,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     if (!(result.residual <= report.momentum_residual)) {
       report.momentum_residual = result.residual;
       report.worst_island = i;
+      report.at_round_off = result.at_round_off;
     }
   }
   return report;

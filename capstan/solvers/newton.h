@@ -23,7 +23,11 @@
 //                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
 //                      from the best velocity found.
 //
-// All start from the better of v0 and v*, and accept nothing but the residual above.
+// All start from the better of v0 and v*, and accept nothing but the residual above. Two measures serve the
+// line searches on hard problems: when the steps become tiny, velocities are counted from where they are, so
+// that a stiff contact does not amplify their round-off; and when lagged or similar friction makes progress
+// slow, stiffness and stiction tolerance are approached from the soft side. What remains is the round-off of
+// the sum of impulses, where bodies squeeze each other with impulses far above their momentum.
 #pragma once
 
 #include <memory>
@@ -40,7 +44,7 @@ enum class Globalization { primal_dual, exact_line_search, armijo };
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
-  int max_iterations = 100;
+  int max_iterations = 500;
   Globalization globalization = Globalization::primal_dual;
 };
 

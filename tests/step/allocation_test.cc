@@ -44,12 +44,12 @@ TEST_P(Steps, AllocateNothing) {
   EXPECT_EQ(allocations - before, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, Steps,
-                         testing::Combine(testing::Values("humanoid.xml", "arm_hand.xml", "quadruped.yaml"),
-                                          testing::Values(Integrator::explicit_euler,
-                                                          Integrator::symplectic_euler,
-                                                          Integrator::semi_implicit,
-                                                          Integrator::implicit_euler, Integrator::midpoint)));
+INSTANTIATE_TEST_SUITE_P(
+    Scenes, Steps,
+    testing::Combine(testing::Values("humanoid.xml", "arm_hand.xml", "quadruped.yaml", "scissor_lift.yaml"),
+                     testing::Values(Integrator::explicit_euler, Integrator::symplectic_euler,
+                                     Integrator::semi_implicit, Integrator::implicit_euler,
+                                     Integrator::midpoint)));
 
 }  // namespace
 }  // namespace capstan
