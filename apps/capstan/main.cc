@@ -31,6 +31,7 @@ struct AllOptions {
   ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
+  BenchOptions bench;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -87,6 +88,14 @@ void add_others(CLI::App& app, AllOptions& o) {
 
   CLI::App* demo = app.add_subcommand("demo", "Simulate some of the shipped scenes; logs and pictures");
   demo->add_option("--out", o.demo.out, "Folder for logs and pictures")->capture_default_str();
+
+  CLI::App* bench = app.add_subcommand("bench", "Measure against the other simulators that are installed");
+  bench->add_flag("--quick", o.bench.quick, "A few minutes: the default");
+  bench->add_flag("--full", o.bench.full, "Every scene, size, engine and setting: hours");
+  bench->add_option("--only", o.bench.only, "Only scenes whose name contains this");
+  bench->add_option("--time-limit", o.bench.time_limit,
+                    "Time for one run [s]; default: 10, or 60 with --full");
+  bench->add_flag("--docs", o.bench.docs, "Write docs/results/benchmarks.md, too");
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -108,6 +117,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "info") return info(options.info);
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
+  if (command == "bench") return bench(options.bench);
   return demo(options.demo);
 }
 
