@@ -16,6 +16,7 @@ namespace {
 constexpr double kMassFactor = 3;
 constexpr int kMaxPrimalDual = 40;  // iterations before the line search takes over
 constexpr int kMaxHalvings = 4;
+constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on the way to the optimum
 
 struct IslandResult {
   bool converged = false;
@@ -27,7 +28,7 @@ struct IslandResult {
 struct IslandSolver {
   using Vector = IslandSystem::Vector;
   using ConstVector = IslandSystem::ConstVector;
-  enum { kNumVectors = 9 };
+  enum { kV, kDv, kGradient, kMomentum, kImpulse, kAdv, kTry, kBase, kBest, kNumVectors };
 
   IslandSystem system;
   Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
@@ -36,11 +37,12 @@ struct IslandSolver {
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts]
   std::vector<double> dof_hessian;          // [dof laws]
-  // Copies of the island's contacts and laws (six for a group) as seen from `base`: v, v* and all laws count
-  // from there, so that the answer is base + v. At first base is zero.
-  std::vector<ContactData> contacts;
-  std::vector<ScalarLaw> laws, dof_laws;
-  std::vector<ContactData> original;  // of minimize_by_continuation
+
+  // Contacts and laws as seen from `base`: v, v* and all laws count from there, so that the answer is base +
+  // v. The line search moves the base; before it, base is zero.
+  std::vector<ContactData> contacts, original;  // [contacts]
+  std::vector<ScalarLaw> laws;                  // [6 groups]
+  std::vector<ScalarLaw> dof_laws;              // [dof laws]
 
   // Primal-dual: the impulse of each contact, scalar law (six for a group) and dof law; where its law is
   // linearized, with what slope; the linearized impulse at v. `_try` at the point that is being tried.
@@ -64,6 +66,9 @@ struct IslandSolver {
     for (Vector* x : {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best}) {
       new (x) Vector(system.vector(k++));
     }
+    group_impulse.resize(system.num_groups());
+    group_hessian.resize(system.num_groups());
+    dof_hessian.resize(system.num_dof_laws());
     base.setZero();
     contacts.resize(system.num_contacts());
     laws.resize(6 * system.num_groups());
@@ -72,19 +77,17 @@ struct IslandSolver {
       const ConstraintGroup& c = system.group(g);
       std::copy(p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end,
                 contacts.begin() + system.contact_start[g]);
-      if (system.has_contacts(c)) continue;
-      for (int row = 0; row < c.num_rows; ++row) laws[6 * g + row] = p.laws[c.law_begin + row];
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r)
+        laws[6 * g + r] = p.laws[c.law_begin + r];
     }
     for (int i = 0; i < system.num_dof_laws(); ++i) dof_laws[i] = system.dof_law(i).law;
-    group_impulse.resize(system.num_groups());
-    group_hessian.resize(system.num_groups());
-    dof_hessian.resize(system.num_dof_laws());
   }
 
   IslandResult solve(const NewtonOptions& options);
   bool solve_primal_dual(const NewtonOptions& options, IslandResult* result);
-  void minimize(const NewtonOptions& options, double tolerance, int most_iterations, IslandResult* result);
-  void minimize_by_continuation(const NewtonOptions& options, IslandResult* result);
+  void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                         IslandResult* result);
+  void solve_by_continuation(const NewtonOptions& options, IslandResult* result);
   void recenter();
 
   template <class F>
@@ -199,12 +202,13 @@ void IslandSolver::start_duals(bool from_laws) {
       int at = system.contact_start[g];
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         dual[at].gamma.setZero();
-        if (from_laws) Law::evaluate(contacts[at], contact_v[at], nullptr, &dual[at].gamma, nullptr);
+        if (from_laws) Law::evaluate(problem().contacts[i], contact_v[at], nullptr, &dual[at].gamma, nullptr);
         slope[at].setZero();
         linear_gamma[at] = dual[at].gamma;
       }
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
-        law_dual[6 * g + r].gamma = from_laws ? scalar_impulse(laws[6 * g + r], U[g][r]) : 0.0;
+        law_dual[6 * g + r].gamma =
+            from_laws ? scalar_impulse(problem().laws[c.law_begin + r], U[g][r]) : 0.0;
         law_linear[6 * g + r] = law_dual[6 * g + r].gamma;
         group_hessian[g](r, r) = 0;
       }
@@ -213,7 +217,7 @@ void IslandSolver::start_duals(bool from_laws) {
   for (int i = 0; i < system.num_dof_laws(); ++i) {
     const DofLaw& law = system.dof_law(i);
     const double x = law.sign * v[system.local_dof(law.dof)];
-    dof_linear[i] = dof_dual[i].gamma = from_laws ? scalar_impulse(dof_laws[i], x) : 0.0;
+    dof_linear[i] = dof_dual[i].gamma = from_laws ? scalar_impulse(law.law, x) : 0.0;
     dof_hessian[i] = 0;
   }
 }
@@ -233,13 +237,13 @@ double IslandSolver::resolve_duals(double alpha) {
         const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
         Dual& d = dual_try[at];
         d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
-        d.u = Resolvent<Law>::resolve(contacts[at], rho, at_v - d.gamma.cwiseQuotient(rho));
+        d.u = Resolvent<Law>::resolve(problem().contacts[i], rho, at_v - d.gamma.cwiseQuotient(rho));
         const Vec3 e = d.u - at_v;
         merit += e.dot(rho.cwiseProduct(e));
       }
       if (system.has_contacts(c)) continue;
       for (int r = 0; r < c.num_rows; ++r) {
-        const ScalarLaw& row = laws[6 * g + r];
+        const ScalarLaw& row = problem().laws[c.law_begin + r];
         const int k = 6 * g + r;
         const double at_v = U[g][r] + alpha * dU[g][r];
         const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
@@ -255,8 +259,8 @@ double IslandSolver::resolve_duals(double alpha) {
     const double at_v = law.sign * (v[k] + alpha * dv[k]);
     const double full = dof_linear[i] - dof_hessian[i] * law.sign * dv[k];
     dof_dual_try[i].gamma = dof_dual[i].gamma + alpha * (full - dof_dual[i].gamma);
-    dof_dual_try[i].u = capstan::resolve(dof_laws[i], at_v - dof_dual_try[i].gamma / dof_laws[i].mass);
-    merit += dof_laws[i].mass * (dof_dual_try[i].u - at_v) * (dof_dual_try[i].u - at_v);
+    dof_dual_try[i].u = capstan::resolve(law.law, at_v - dof_dual_try[i].gamma / law.law.mass);
+    merit += law.law.mass * (dof_dual_try[i].u - at_v) * (dof_dual_try[i].u - at_v);
   }
   return merit;
 }
@@ -279,7 +283,7 @@ void IslandSolver::linearize() {
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         Vec3 gamma;
         Mat3& G = slope[at];
-        Law::evaluate(contacts[at], dual[at].u, nullptr, &gamma, &G);
+        Law::evaluate(problem().contacts[i], dual[at].u, nullptr, &gamma, &G);
         gamma -= G * (contact_v[at] - dual[at].u);
         linear_gamma[at] = gamma;
         if (G(0, 0) == 0 && G(2, 2) == 0) continue;  // open
@@ -291,7 +295,7 @@ void IslandSolver::linearize() {
       for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
         double l, h;
         const double u = law_dual[6 * g + r].u;
-        const double gamma = capstan::evaluate(laws[6 * g + r], u, &l, &h);
+        const double gamma = capstan::evaluate(problem().laws[c.law_begin + r], u, &l, &h);
         f[r] = law_linear[6 * g + r] = gamma - h * (U[g][r] - u);
         H(r, r) = h;
       }
@@ -304,7 +308,7 @@ void IslandSolver::linearize() {
     const DofLaw& law = system.dof_law(i);
     const int k = system.local_dof(law.dof);
     double l;
-    const double gamma = capstan::evaluate(dof_laws[i], dof_dual[i].u, &l, &dof_hessian[i]);
+    const double gamma = capstan::evaluate(law.law, dof_dual[i].u, &l, &dof_hessian[i]);
     dof_linear[i] = gamma - dof_hessian[i] * (law.sign * v[k] - dof_dual[i].u);
     impulse[k] += law.sign * dof_linear[i];
   }
@@ -365,9 +369,14 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, IslandResult*
     for (int i = 0; i < system.num_dof_laws(); ++i) {
       const DofLaw& law = system.dof_law(i);
       const int k = system.local_dof(law.dof);
-      impulse[k] += law.sign * scalar_impulse(dof_laws[i], law.sign * v[k]);
+      impulse[k] += law.sign * scalar_impulse(law.law, law.sign * v[k]);
     }
-    if (is_solved(options, options.relative_tolerance, result)) return true;
+    if (is_solved(options, options.relative_tolerance, result)) {
+      // Sums over the iterations may have drifted: what counts is v.
+      evaluate(v, false);
+      return is_solved(options, options.relative_tolerance, result);
+    }
+    if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits
   }
   return false;
 }
@@ -457,16 +466,16 @@ double IslandSolver::armijo_step(double slope0, double cost, IslandResult* resul
   return alpha;
 }
 
-// Velocities and laws count from v from now on; the laws have been evaluated there.
+// Counts everything from the present v, whose laws are evaluated. In a hard impact one bit of v moves the
+// impulse of a stiff contact by more than the tolerance; counted from nearby, v and the laws keep all their
+// digits.
 void IslandSolver::recenter() {
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     contacts[i].bias.x() += contact_v[i].x();
     contacts[i].bias.y() += contact_v[i].y();
     contacts[i].normal.v_hat -= contact_v[i].z();
   }
-  for (int g = 0; g < system.num_groups(); ++g) {
-    for (int row = 0; row < 6; ++row) laws[6 * g + row].v_hat -= U[g][row];
-  }
+  for (std::size_t i = 0; i < laws.size(); ++i) laws[i].v_hat -= U[i / 6][i % 6];
   for (int i = 0; i < system.num_dof_laws(); ++i) {
     const DofLaw& law = system.dof_law(i);
     dof_laws[i].v_hat -= law.sign * v[system.local_dof(law.dof)];
@@ -476,26 +485,23 @@ void IslandSolver::recenter() {
   v.setZero();
 }
 
-// Newton's method with a line search from v until the residual is at most `tolerance`.
-void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int most_iterations,
-                            IslandResult* result) {
-  constexpr double kTinyStep = 1e-6;  // of v: from here on digits of v are lost on the way to the optimum
-  constexpr int kEnough = 10;         // tiny steps in a row without progress
-  double least = kInfinity;
+// From v. Ends when the residual is at most `tolerance`, or round-off hides any further progress.
+void IslandSolver::solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                                     IslandResult* result) {
+  constexpr int kEnough = 10;  // tiny steps in a row without progress
+  double cost = evaluate(v, true), least = kInfinity;
   int stalled = 0;
-  double cost = evaluate(v, true);
   while (!is_solved(options, tolerance, result)) {
     if (result->residual < 0.5 * least) stalled = 0;
     least = std::min(least, result->residual);
     result->at_round_off = stalled >= kEnough;
-    if (result->at_round_off || result->iterations >= most_iterations || !std::isfinite(result->residual)) {
-      return;
-    }
+    if (result->at_round_off || result->iterations >= most_iterations || !std::isfinite(result->residual))
+      break;
     ++result->iterations;
     ++result->factorizations;
-    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return;
+    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) break;
     const double slope0 = dv.dot(gradient);
-    if (!(slope0 < 0)) return;
+    if (!(slope0 < 0)) break;
     double alpha;
     if (options.globalization == Globalization::armijo) {
       alpha = armijo_step(slope0, cost, result);
@@ -504,8 +510,8 @@ void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int 
       alpha = exact_step(slope0, result);
     }
     const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
-    v += alpha * dv;
     stalled = tiny ? stalled + 1 : 0;
+    v += alpha * dv;
     if (tiny) {
       evaluate(v, false);
       recenter();
@@ -518,7 +524,7 @@ void IslandSolver::minimize(const NewtonOptions& options, double tolerance, int 
 // creep. Here stiffness is first taken a millionth and the stiction tolerance as wide as the speeds at hand;
 // both return to what they are tenfold at a time, each answer the start for the next. The point where this
 // began stays the answer until a better one is found, so that the cost never rises.
-void IslandSolver::minimize_by_continuation(const NewtonOptions& options, IslandResult* result) {
+void IslandSolver::solve_by_continuation(const NewtonOptions& options, IslandResult* result) {
   constexpr double kLoose = 1e-2;
   constexpr int kIterationsEach = 60;
   const double best_cost = evaluate(v, false);
@@ -540,26 +546,27 @@ void IslandSolver::minimize_by_continuation(const NewtonOptions& options, Island
   double stiffness = 1e-6;
   while ((width > narrowest || stiffness < 1) && result->iterations < options.max_iterations) {
     set(stiffness);
-    minimize(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach), result);
+    solve_line_search(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach),
+                      result);
     width *= 0.1;
     stiffness = std::min(1.0, 10 * stiffness);
   }
   const bool ended = result->iterations < options.max_iterations;
   width = 0;
   set(1);
-  minimize(options, options.relative_tolerance, options.max_iterations, result);
+  solve_line_search(options, options.relative_tolerance, options.max_iterations, result);
   if (result->converged || (ended && evaluate(v, false) <= best_cost)) return;
   v = v_best - base;
-  minimize(options, options.relative_tolerance, result->iterations, result);  // only tells the residual
+  evaluate(v, false);
+  is_solved(options, options.relative_tolerance, result);
 }
 
 IslandResult IslandSolver::solve(const NewtonOptions& options) {
-  constexpr int kPatience = 80;  // iterations with a line search; nearly all problems need fewer
-  const double tolerance = options.relative_tolerance;
+  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
   IslandResult result;
   v = system.v0;
   const double cost_v0 = evaluate(v, false);
-  if (is_solved(options, tolerance, &result)) return result;
+  if (is_solved(options, options.relative_tolerance, &result)) return result;
   if (options.globalization == Globalization::primal_dual && solve_primal_dual(options, &result))
     return result;
   // The best of v0, v* and where the primal-dual iteration got to.
@@ -571,16 +578,18 @@ IslandResult IslandSolver::solve(const NewtonOptions& options) {
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_try;
   const bool soft_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
-  const int patience = result.iterations + kPatience;
-  minimize(options, tolerance,
-           soft_friction ? std::min(patience, options.max_iterations) : options.max_iterations, &result);
-  if (!result.converged && soft_friction && result.iterations == patience &&
-      result.iterations < options.max_iterations) {
-    minimize_by_continuation(options, &result);
+  const int patience = std::min(options.max_iterations, result.iterations + kPatience);
+  solve_line_search(options, options.relative_tolerance, soft_friction ? patience : options.max_iterations,
+                    &result);
+  if (!result.converged && !result.at_round_off && soft_friction && result.iterations == patience &&
+      patience < options.max_iterations) {
+    solve_by_continuation(options, &result);
   }
   return result;
 }
 
+// Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
+// round-off, which stiff contacts amplify.
 void IslandSolver::finish(NewtonWorkspace* workspace) {
   const Model& model = *problem().model;
   for (int t = 0; t < system.num_trees(); ++t) {
@@ -588,7 +597,6 @@ void IslandSolver::finish(NewtonWorkspace* workspace) {
     workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
         base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
   }
-  system.calc_motion(v, &U, &contact_v);
   with_contact_law([&](auto law) {
     using Law = decltype(law);
     for (int g = 0; g < system.num_groups(); ++g) {

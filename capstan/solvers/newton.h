@@ -23,8 +23,8 @@
 //                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
 //                      from the best velocity found.
 //
-// All start from the better of v0 and v*, and accept nothing but the residual above. Two measures serve the
-// line searches on hard problems: when the steps become tiny, velocities are counted from where they are, so
+// All start from the better of v0 and v*, and accept nothing but the residual above. The line searches have
+// two measures for hard problems: when the steps become tiny, velocities are counted from where they are, so
 // that a stiff contact does not amplify their round-off; and when lagged or similar friction makes progress
 // slow, stiffness and stiction tolerance are approached from the soft side. What remains is the round-off of
 // the sum of impulses, where bodies squeeze each other with impulses far above their momentum.
