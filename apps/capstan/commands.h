@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "capstan/io/recording.h"
 #include "capstan/step/step.h"
 
 namespace capstan::cli {
 
 enum ExitCode {
   kOk = 0,
-  kWarnings = 1,      // check --strict found warnings
+  kWarnings = 1,      // check --strict found warnings, replay --verify a difference
   kBadInput = 2,      // a scene or checkpoint cannot be used
   kStepFailed = 3,    // the simulation could not go on
   kCannotWrite = 4,   // an output file cannot be written
@@ -35,6 +36,8 @@ struct RunOptions {
   bool keep_going = false;  // a step that does not converge takes the best iterate
   std::string log;
   long log_every = 1;
+  std::string record;
+  std::optional<long> record_every;  // steps
   std::string checkpoint;
   double checkpoint_every = 0;  // [s] simulated; 0: only at the end
   std::string resume;
@@ -56,6 +59,29 @@ struct InfoOptions {
   bool json = false;
 };
 int info(const InfoOptions& options);
+
+struct ReplayOptions {
+  std::string recording;
+  bool verify = false, quiet = false;
+};
+int replay(const ReplayOptions& options);
+
+struct ExportOptions {
+  std::string recording, out;
+  double fps = 30;                           // frames in a second of html, gltf, mp4 and gif
+  double from = -kInfinity, to = kInfinity;  // [s] of the recording
+};
+int export_recording(const ExportOptions& options);
+
+struct ViewOptions {
+  std::string what;  // scene or recording
+  std::optional<double> dt;
+  std::string integrator, keyframe, contact_law;
+  std::string host = "127.0.0.1", token;
+  int port = 8377;
+  bool paused = false;
+};
+int view(const ViewOptions& options);
 
 struct ContactsOptions {
   std::string scene, keyframe;
@@ -92,6 +118,20 @@ StepOptions choose_step_options(StepOptions from_scene, const std::optional<doub
 
 // The same with a contact law by name; "" leaves it. Throws UsageError.
 StepOptions choose_contact_law(StepOptions options, const std::string& name);
+
+// What `info` tells of a recording.
+void print_recording_info(const std::string& path, bool json);
+
+// A recording with its scene and model. Throws InputError.
+struct LoadedRecording {
+  Recording recording;
+  Scene scene;
+  Model model;
+  explicit LoadedRecording(const std::string& path)
+      : recording(path),
+        scene(recorded_scene(recording.header())),
+        model(recorded_model(recording.header(), scene)) {}
+};
 
 // Warnings, on stderr.
 void tell_warnings(const LoadedScene& loaded);
