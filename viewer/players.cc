@@ -1,4 +1,5 @@
 // The two kinds of player: a live simulation and a recording.
+#include <Eigen/Geometry>
 #include <chrono>
 #include <cmath>
 

@@ -69,14 +69,6 @@ std::vector<Component> velocity_components(JointType type) {
   return {};
 }
 
-// RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 class CsvLog : public Log {
  public:
   CsvLog(const std::string& path, const LogHeader& header)
@@ -131,6 +123,13 @@ class CsvLog : public Log {
 
 }  // namespace
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::vector<LogColumn> log_numbers() {
   std::vector<LogColumn> columns;
   for (const char* kind : {"kinetic", "gravity", "spring", "total"}) {
@@ -148,6 +147,9 @@ std::vector<LogColumn> log_numbers() {
   columns.push_back({"solver", "contact.deepest", "m"});
   columns.push_back({"solver", "contact.residual", "1"});
   columns.push_back({"solver", "contact.iterations", "1"});
+  columns.push_back({"solver", "contact.islands", "1"});
+  columns.push_back({"solver", "contact.factorizations", "1"});
+  columns.push_back({"solver", "contact.line_search_evaluations", "1"});
   return columns;
 }
 
@@ -172,7 +174,7 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers) {
   const Mechanics m = calc_mechanics(model, state);
-  numbers->resize(16);
+  numbers->resize(19);
   int n = 0;
   for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*numbers)[n++] = e;
   for (const double p : m.momentum) (*numbers)[n++] = p;
@@ -182,6 +184,9 @@ void calc_log_numbers(const Model& model, const State& state, const Report& repo
   (*numbers)[n++] = report.deepest;
   (*numbers)[n++] = report.solver.momentum_residual;
   (*numbers)[n++] = report.solver.most_iterations;
+  (*numbers)[n++] = report.solver.islands;
+  (*numbers)[n++] = report.solver.factorizations;
+  (*numbers)[n++] = report.solver.line_search_evaluations;
   CAPSTAN_ASSERT(n == numbers->size());
 }
 

@@ -15,7 +15,7 @@
 #include "capstan/io/read.h"
 #include "capstan/io/recording_codec.h"
 #include "capstan/io/write_yaml.h"
-#include "capstan/laws/contact_laws.h"
+#include "capstan/step/contact_forces.h"
 
 namespace capstan {
 namespace {
@@ -112,25 +112,14 @@ Model recorded_model(const RecordingHeader& header, const Scene& scene) {
   return model;
 }
 
-void calc_recorded_contacts(const Workspace& w, std::vector<RecordedContact>* out) {
+void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedContact>* out) {
+  std::vector<ContactForce> forces;
+  calc_contact_forces(workspace, &forces);
   out->clear();
-  const Problem& problem = w.problem;
-  for (const ConstraintGroup& group : problem.groups) {
-    if (group.contact_begin == group.contact_end) continue;
-    Vec6 U = Vec6::Zero();
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const Tree& tree = problem.model->trees[problem.parts[p].tree];
-      U += problem.jacobian(group, problem.parts[p]) * w.newton.v.segment(tree.dof_begin, tree.num_dofs());
-    }
-    for (int c = group.contact_begin; c < group.contact_end; ++c) {
-      const ContactRegion kind =
-          region(problem.options.law, problem.options.normal_law, problem.contacts[c], problem.X[c] * U);
-      if (kind == ContactRegion::open && w.contacts.distance[c] > 0) continue;  // only speculative
-      out->push_back({w.contacts.shape_a[c], w.contacts.shape_b[c], static_cast<std::int32_t>(kind),
-                      floats(w.contacts.p_WC[c]), floats(w.contacts.normal[c]),
-                      floats(problem.R_WC[c] * w.newton.impulse[c] / problem.dt),
-                      static_cast<float>(w.contacts.distance[c])});
-    }
+  for (const ContactForce& f : forces) {
+    if (f.region == ContactRegion::open && f.distance > 0) continue;  // only speculative
+    out->push_back({f.shape_a, f.shape_b, static_cast<std::int32_t>(f.region), floats(f.p_W),
+                    floats(f.normal_W), floats(f.force_W()), static_cast<float>(f.distance)});
   }
 }
 
@@ -174,7 +163,8 @@ void RecordingWriter::write_chunk(const char* tag, const Bytes& raw, long num_fr
 }
 
 void RecordingWriter::note_input(const State& state, const Input& input) {
-  const bool has_force = input.generalized_force.size() > 0 || !input.body_forces.empty();
+  const bool has_force =
+      input.generalized_force.size() > 0 || !input.body_forces.empty() || input.surface_scale.size() > 0;
   const bool same_control =
       last_control_.size() == state.control.size() && (last_control_.array() == state.control.array()).all();
   if (!has_force && !had_force_ && same_control) return;

@@ -128,6 +128,7 @@ void put_input(const RecordedInput& in, Out* out) {
   out->put(in.step);
   out->put(in.control);
   out->put(in.input.generalized_force);
+  out->put(in.input.surface_scale);
   out->put(static_cast<std::uint64_t>(in.input.body_forces.size()));
   for (const BodyForce& f : in.input.body_forces) {
     out->put(static_cast<std::int32_t>(f.body));
@@ -139,6 +140,7 @@ RecordedInput get_input(In* in) {
   r.step = in->get<std::int64_t>();
   r.control = in->vector();
   r.input.generalized_force = in->vector();
+  r.input.surface_scale = in->vector();
   r.input.body_forces.resize(in->count(4 + 9 * sizeof(double)));
   for (BodyForce& f : r.input.body_forces) {
     f.body = in->get<std::int32_t>();
