@@ -19,6 +19,7 @@ export class ContactView {
   private size = 1;
   private reference = 1; // [N] drawn as a tenth of the size
   private last: Contacts | null = null;
+  private fixed: boolean[] = [];
 
   constructor() {
     this.reserve(256);
@@ -32,7 +33,7 @@ export class ContactView {
   }
   // [N] of an arrow that is a tenth of the scene long
   referenceForce() { return this.reference / this.factor; }
-  redraw() { if (this.last) this.show(this.last); }
+  redraw() { if (this.last) this.show(this.last, this.fixed); }
 
   private reserve(capacity: number) {
     this.group.clear();
@@ -51,8 +52,10 @@ export class ContactView {
     this.heads = make(new THREE.ConeGeometry(1, 1, 8).rotateX(Math.PI / 2).translate(0, 0, 0.5), 7);
   }
 
-  show(contacts: Contacts) {
+  // Forces are drawn as they act on b, but on a where b is fixed: the ground's force on things points up.
+  show(contacts: Contacts, fixed: boolean[]) {
     this.last = contacts;
+    this.fixed = fixed;
     if (contacts.count > this.capacity) this.reserve(Math.max(contacts.count, 2 * this.capacity));
     const matrix = new THREE.Matrix4(), turn = new THREE.Quaternion(), none = new THREE.Quaternion();
     const point = new THREE.Vector3(), force = new THREE.Vector3(), scale = new THREE.Vector3();
@@ -70,6 +73,7 @@ export class ContactView {
       this.points.setMatrixAt(c, matrix);
       this.points.setColorAt(c, color);
       force.fromArray(contacts.floats, w + 9);
+      if (fixed[contacts.ints[w + 1]]) force.negate();
       const length = this.lengthOf(force.length());
       if (length < 2 * thin) continue;
       const head = Math.min(0.35 * length, 0.022 * this.size);

@@ -5,28 +5,30 @@ import { Pose } from "./messages";
 
 const VERTEX = `
   varying vec2 p;
-  varying float far;
+  varying vec3 q;
   void main() {
     vec4 w = modelMatrix * vec4(position, 1.0);
     p = w.xy;
     vec4 v = viewMatrix * w;
-    far = length(v.xyz);
+    q = v.xyz;
     gl_Position = projectionMatrix * v;
   }`;
 const FRAGMENT = `
   varying vec2 p;
-  varying float far;
+  varying vec3 q;
   uniform float cell;
   uniform float reach;
   uniform vec3 color;
   float lines(float spacing, float width) {
     vec2 x = p / spacing;
-    vec2 d = abs(fract(x - 0.5) - 0.5) / fwidth(x);
-    return 1.0 - min(min(d.x, d.y) / width, 1.0);
+    vec2 w = fwidth(x);
+    vec2 d = abs(fract(x - 0.5) - 0.5) / w;
+    float dense = max(w.x, w.y);  // cells of a few pixels would only shimmer
+    return (1.0 - min(min(d.x, d.y) / width, 1.0)) * (1.0 - smoothstep(0.08, 0.35, dense));
   }
   void main() {
-    float a = max(0.16 * lines(cell, 1.2), 0.42 * lines(10.0 * cell, 1.5));
-    a *= 1.0 - smoothstep(0.35, 1.0, far / reach);
+    float a = max(0.14 * lines(cell, 1.2), 0.3 * lines(10.0 * cell, 1.4));
+    a *= 1.0 - smoothstep(0.35, 1.0, length(q) / reach);
     if (a < 0.004) discard;
     gl_FragColor = vec4(color, a);
   }`;
@@ -48,8 +50,10 @@ export class Floor {
         uniforms: { cell: { value: 0.1 }, reach: { value: 10 }, color: { value: new THREE.Color(0x4b5563) } },
       }),
     );
-    this.shadow = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.ShadowMaterial({ opacity: 0.28 }));
+    this.shadow = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.ShadowMaterial({ opacity: 0.28, depthWrite: false }));
     this.shadow.receiveShadow = true;
+    this.shadow.renderOrder = -2; // both before all that is transparent
+    this.grid.renderOrder = -1;
     this.group.add(this.grid, this.shadow, this.extra);
   }
   clear() {
@@ -71,7 +75,7 @@ export class Floor {
     }
     this.shadow.position.z -= 1e-4 * size;
     this.grid.material.uniforms.cell.value = this.cell;
-    this.grid.material.uniforms.reach.value = 12 * size;
+    this.grid.material.uniforms.reach.value = 9 * size;
     for (const pose of this.plates) {
       const plate = new THREE.Mesh(
         new THREE.PlaneGeometry(2 * size, 2 * size),
@@ -89,6 +93,6 @@ export class Floor {
   }
   setTheme(dark: boolean) {
     (this.grid.material.uniforms.color.value as THREE.Color).set(dark ? 0xaab6c8 : 0x4b5563);
-    this.shadow.material.opacity = dark ? 0.5 : 0.26;
+    this.shadow.material.opacity = dark ? 0.6 : 0.42;
   }
 }

@@ -105,7 +105,7 @@ class Page implements Listener {
   }
   onStatus(status: Status) {
     this.status = status;
-    element("play").textContent = status.playing ? "⏸" : "▶";
+    element("play").classList.toggle("playing", status.playing);
     element<HTMLSelectElement>("speed").value = String(status.speed);
     this.showStatus();
   }

@@ -52,6 +52,7 @@ export class World {
   private dragLine: THREE.Line;
   private message: Scene | null = null;
   private frame: Frame | null = null;
+  private fixed: boolean[] = []; // shapes that never move
   private followed = new THREE.Vector3();
   private drawMs = 0; // smoothed
 
@@ -90,6 +91,7 @@ export class World {
       this.root.add(group);
     }
     this.floor.clear();
+    this.fixed = message.shapes.map((shape) => shape.link === 0);
     message.shapes.forEach((shape, index) => {
       if (shape.type === "half_space") {
         this.floor.addPlane(shape.pose);
@@ -173,7 +175,7 @@ export class World {
     shadow.updateProjectionMatrix();
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = 0.002 * this.size;
-    this.sun.position.copy(this.center).add(new THREE.Vector3(0.7, -1.1, 2.0).multiplyScalar(this.size));
+    this.sun.position.copy(this.center).add(new THREE.Vector3(1.1, -0.9, 1.9).multiplyScalar(this.size));
     this.sun.target.position.copy(this.center);
     this.camera.near = 0.005 * this.size;
     this.camera.far = 60 * this.size;
@@ -197,7 +199,7 @@ export class World {
   show(frame: Frame) {
     this.frame = frame;
     for (let l = 1; l < this.links.length; ++l) setPose(this.links[l], frame.poses, 7 * (l - 1));
-    this.contacts.show(frame.contacts);
+    this.contacts.show(frame.contacts, this.fixed);
     if (this.coloring === "islands") this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
@@ -248,9 +250,9 @@ export class World {
   setTheme(dark: boolean) {
     this.scene.background = new THREE.Color(dark ? 0x161b23 : 0xe9edf3);
     this.scene.fog = new THREE.Fog(this.scene.background as THREE.Color, 6 * this.size, 30 * this.size);
-    this.sky.intensity = dark ? 0.9 : 1.55;
+    this.sky.intensity = dark ? 0.8 : 1.25;
     this.sky.groundColor.set(dark ? 0x4a5361 : 0xb9c2cf);
-    this.sun.intensity = dark ? 1.9 : 2.3;
+    this.sun.intensity = dark ? 2.0 : 2.6;
     this.floor.setTheme(dark);
     this.dirty = true;
   }
