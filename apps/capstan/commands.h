@@ -84,6 +84,13 @@ struct ViewOptions {
 };
 int view(const ViewOptions& options);
 
+struct PlotCommandOptions {
+  std::string log;  // or recording
+  std::string y = "energy";
+  std::string out = "plot.svg";
+};
+int plot(const PlotCommandOptions& options);
+
 struct ContactsOptions {
   std::string scene, keyframe;
   std::vector<double> ray;  // origin and direction; empty: list the contacts

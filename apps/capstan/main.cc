@@ -33,6 +33,7 @@ struct AllOptions {
   ReplayOptions replay;
   ExportOptions export_recording;
   ViewOptions view;
+  PlotCommandOptions plot;
   ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
@@ -118,6 +119,12 @@ void add_others(CLI::App& app, AllOptions& o) {
       ->capture_default_str();
   view->add_option("--token", o.view.token, "Secret word of the address; default: a random one");
 
+  CLI::App* plot = app.add_subcommand("plot", "Draw columns of a log or a recording over time");
+  plot->add_option("log", o.plot.log, "Log (.csv) or recording")->required();
+  plot->add_option("--y", o.plot.y, "Columns, or parts of their names, separated by commas: a plot for each")
+      ->capture_default_str();
+  plot->add_option("--out", o.plot.out, "File to write: .svg, or .png where Chromium is installed")->capture_default_str();
+
   CLI::App* list = app.add_subcommand("list", "List the scenes that ship with capstan");
   list->add_flag("--paths", o.list.paths, "Their files instead of what they show");
 
@@ -145,6 +152,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "replay") return replay(options.replay);
   if (command == "export") return export_recording(options.export_recording);
   if (command == "view") return view(options.view);
+  if (command == "plot") return plot(options.plot);
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
   return demo(options.demo);
