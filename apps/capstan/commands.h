@@ -71,8 +71,12 @@ struct ExportOptions {
   std::string recording, out;
   double fps = 30;                           // frames in a second of html, gltf, mp4 and gif
   double from = -kInfinity, to = kInfinity;  // [s] of the recording
+  int width = 960, height = 600;             // [px] of pictures and films
+  std::string view;                          // camera and what is shown, as after # in the page's address
 };
 int export_recording(const ExportOptions& options);
+// A recording as an HTML file that replays it.
+void write_html(const std::string& recording, const std::string& html, double fps);
 
 struct ViewOptions {
   std::string what;  // scene or recording
@@ -105,6 +109,7 @@ int list(const ListOptions& options);
 
 struct DemoOptions {
   std::string out = "build/demo";
+  std::string only;  // one of its scenes; "": all
 };
 int demo(const DemoOptions& options);
 

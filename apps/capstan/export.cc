@@ -9,6 +9,7 @@
 #include "capstan/io/gltf.h"
 #include "capstan/io/hdf5_contacts.h"
 #include "capstan/io/output_file.h"
+#include "viewer/browser.h"
 #include "viewer/html.h"
 
 namespace capstan::cli {
@@ -85,7 +86,35 @@ long export_html(LoadedRecording* loaded, const ExportOptions& o) {
   return count;
 }
 
+// The last frame between --from and --to.
+long export_picture(LoadedRecording* loaded, const ExportOptions& o) {
+  const viewer::TemporaryFolder folder;
+  ExportOptions html = o;
+  html.out = folder / "replay.html";
+  export_html(loaded, html);
+  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.out);
+  return 1;
+}
+
+long export_film(LoadedRecording* loaded, const ExportOptions& o) {
+  const viewer::TemporaryFolder folder;
+  ExportOptions html = o;
+  html.out = folder / "replay.html";
+  const long count = export_html(loaded, html);
+  viewer::film_of_html(html.out, "time=0&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.fps,
+                       o.out);
+  return count;
+}
+
 }  // namespace
+
+void write_html(const std::string& recording, const std::string& html, double fps) {
+  LoadedRecording loaded(recording);
+  ExportOptions options;
+  options.out = html;
+  options.fps = fps;
+  export_html(&loaded, options);
+}
 
 int export_recording(const ExportOptions& o) {
   if (!(o.fps > 0) || !(o.fps <= 1000)) {
@@ -96,16 +125,20 @@ int export_recording(const ExportOptions& o) {
     throw UsageError("the output is the recording itself; choose another name");
   }
   const std::string kind = lower_extension(o.out);
-  const bool known = kind == ".csv" || kind == ".h5" || kind == ".hdf5" || kind == ".glb" || kind == ".html";
+  const bool film = kind == ".mp4" || kind == ".gif" || kind == ".png";
+  const bool known =
+      kind == ".csv" || kind == ".h5" || kind == ".hdf5" || kind == ".glb" || kind == ".html" || film;
   if (!known) {
-    throw UsageError(
-        fmt::format("a recording can be exported to .csv, .h5, .glb and .html, not to '{}'", o.out));
+    throw UsageError(fmt::format(
+        "a recording can be exported to .csv, .h5, .glb, .html, .png, .mp4 and .gif, not to '{}'", o.out));
   }
   LoadedRecording loaded(o.recording);
   if (!loaded.recording.complete())
     fmt::print(stderr, "note: {}: {}\n", o.recording, loaded.recording.note());
   const long count = kind == ".glb"    ? export_gltf(&loaded, o)
                      : kind == ".html" ? export_html(&loaded, o)
+                     : kind == ".png"  ? export_picture(&loaded, o)
+                     : film            ? export_film(&loaded, o)
                                        : export_log(&loaded, o, kind != ".csv");
   std::error_code error;
   fmt::print("{}: {} frames, {:.2f} MB\n", o.out, count,

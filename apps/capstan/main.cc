@@ -100,11 +100,18 @@ void add_others(CLI::App& app, AllOptions& o) {
   CLI::App* exporter = app.add_subcommand("export", "Turn a recording into another kind of file");
   ExportOptions& e = o.export_recording;
   exporter->add_option("recording", e.recording, kRecording)->required();
-  exporter->add_option("out", e.out, "File to write; its extension says the kind: .csv, .h5, .glb, .html")
+  exporter
+      ->add_option("out", e.out,
+                   "File to write; its extension says the kind: .csv, .h5, .glb, .html, .png, .mp4, .gif")
       ->required();
-  exporter->add_option("--fps", e.fps, "Frames in a second of .html and .glb")->capture_default_str();
+  exporter->add_option("--fps", e.fps, "Frames in a second of .html, .glb, .mp4 and .gif")
+      ->capture_default_str();
   exporter->add_option("--from", e.from, "Leave out what comes before this time [s]");
   exporter->add_option("--to", e.to, "Leave out what comes after this time [s]");
+  exporter->add_option("--width", e.width, "Of .png, .mp4 and .gif [px]")->capture_default_str();
+  exporter->add_option("--height", e.height, "Of .png, .mp4 and .gif [px]")->capture_default_str();
+  exporter->add_option("--view", e.view,
+                       "Camera and more, such as \'azimuth=30&elevation=20&zoom=1.2&contacts=0\'");
 
   CLI::App* view = app.add_subcommand("view", "Watch and steer a simulation, or a recording, in a browser");
   view->add_option("what", o.view.what, "Scene file, name of a shipped scene, or recording")->required();
@@ -123,13 +130,16 @@ void add_others(CLI::App& app, AllOptions& o) {
   plot->add_option("log", o.plot.log, "Log (.csv) or recording")->required();
   plot->add_option("--y", o.plot.y, "Columns, or parts of their names, separated by commas: a plot for each")
       ->capture_default_str();
-  plot->add_option("--out", o.plot.out, "File to write: .svg, or .png where Chromium is installed")->capture_default_str();
+  plot->add_option("--out", o.plot.out, "File to write: .svg, or .png where Chromium is installed")
+      ->capture_default_str();
 
   CLI::App* list = app.add_subcommand("list", "List the scenes that ship with capstan");
   list->add_flag("--paths", o.list.paths, "Their files instead of what they show");
 
-  CLI::App* demo = app.add_subcommand("demo", "Simulate some of the shipped scenes; logs and pictures");
-  demo->add_option("--out", o.demo.out, "Folder for logs and pictures")->capture_default_str();
+  CLI::App* demo =
+      app.add_subcommand("demo", "Simulate some of the shipped scenes; replays, pictures, then one live");
+  demo->add_option("--out", o.demo.out, "Folder for recordings, replays and pictures")->capture_default_str();
+  demo->add_option("--only", o.demo.only, "Only this scene of it");
 }
 
 int parse_and_call(int argc, char** argv) {

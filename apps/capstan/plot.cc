@@ -62,9 +62,10 @@ Table read_csv(const std::string& path) {
     const std::vector<std::string> fields = split_csv(line);
     if (fields.size() != table.names.size()) {
       if (lines.eof()) break;  // the run was killed within a line
-      throw InputError(Source{path, number},
-                       fmt::format("the line has {} fields, the first one has {}", fields.size(), table.names.size()),
-                       "give a log that 'capstan run --log' wrote");
+      throw InputError(
+          Source{path, number},
+          fmt::format("the line has {} fields, the first one has {}", fields.size(), table.names.size()),
+          "give a log that 'capstan run --log' wrote");
     }
     for (std::size_t i = 0; i < fields.size(); ++i) {
       char* end = nullptr;
@@ -84,7 +85,8 @@ Table read_recording(const std::string& path) {
   const LogHeader header = log_header(loaded.model, path, loaded.recording.header().options);
   for (const LogColumn& c : header.columns) table.names.push_back(c.name), table.units.push_back(c.unit);
   const auto num_logged = static_cast<Eigen::Index>(log_numbers().size());
-  for (Eigen::Index i = num_logged; i < static_cast<Eigen::Index>(loaded.recording.header().numbers.size()); ++i) {
+  for (Eigen::Index i = num_logged; i < static_cast<Eigen::Index>(loaded.recording.header().numbers.size());
+       ++i) {
     table.names.push_back(loaded.recording.header().numbers[static_cast<std::size_t>(i)].name);
     table.units.push_back(loaded.recording.header().numbers[static_cast<std::size_t>(i)].unit);
   }
@@ -93,7 +95,8 @@ Table read_recording(const std::string& path) {
   for (long f = 0; f < loaded.recording.num_frames(); ++f) {
     const RecordedFrame& frame = loaded.recording.frame(f);
     make_log_row(loaded.model, frame.state, frame.numbers, &row);
-    for (std::size_t i = 0; i < table.columns.size(); ++i) table.columns[i].push_back(row[static_cast<Eigen::Index>(i)]);
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      table.columns[i].push_back(row[static_cast<Eigen::Index>(i)]);
   }
   return table;
 }
@@ -108,17 +111,20 @@ std::vector<std::size_t> find_columns(const Table& table, const std::string& wor
   }
   if (!found.empty()) return found;
   const std::string near = closest_name(word, table.names);
-  throw UsageError(fmt::format("there is no column '{}'; {}the first are {}", word,
-                               near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                               fmt::join(table.names.begin(),
-                                         table.names.begin() + static_cast<long>(std::min<std::size_t>(12, table.names.size())), ", ")));
+  throw UsageError(fmt::format(
+      "there is no column '{}'; {}the first are {}", word,
+      near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+      fmt::join(table.names.begin(),
+                table.names.begin() + static_cast<long>(std::min<std::size_t>(12, table.names.size())),
+                ", ")));
 }
 
 }  // namespace
 
 int plot(const PlotCommandOptions& o) {
   const std::string kind = lower_extension(o.out);
-  if (kind != ".svg" && kind != ".png") throw UsageError(fmt::format("a plot is .svg or .png, not '{}'", o.out));
+  if (kind != ".svg" && kind != ".png")
+    throw UsageError(fmt::format("a plot is .svg or .png, not '{}'", o.out));
   if (same_file(o.log, o.out)) throw UsageError("the output is the log itself; choose another name");
   const Table table = is_recording(o.log) ? read_recording(o.log) : read_csv(o.log);
   std::istringstream words(o.y);
@@ -128,8 +134,9 @@ int plot(const PlotCommandOptions& o) {
     if (word.empty()) continue;
     const std::vector<std::size_t> columns = find_columns(table, word);
     if (columns.size() > kMaxLines) {
-      throw UsageError(fmt::format("'{}' is a part of {} columns; at most {} fit into a plot. Say which, such as '{}'", word,
-                                   columns.size(), kMaxLines, table.names[columns.front()]));
+      throw UsageError(
+          fmt::format("'{}' is a part of {} columns; at most {} fit into a plot. Say which, such as '{}'",
+                      word, columns.size(), kMaxLines, table.names[columns.front()]));
     }
     PlotOptions options;
     options.width = kWidth;
@@ -141,7 +148,8 @@ int plot(const PlotCommandOptions& o) {
     for (const std::size_t i : columns) {
       const std::string& name = table.names[i];
       const bool short_name = columns.size() > 1 && name.starts_with(word + ".");
-      series.push_back({short_name ? name.substr(word.size() + 1) : name, table.columns[0], table.columns[i]});
+      series.push_back(
+          {short_name ? name.substr(word.size() + 1) : name, table.columns[0], table.columns[i]});
     }
     pictures.push_back(draw_plot(series, options));
   }
@@ -152,7 +160,8 @@ int plot(const PlotCommandOptions& o) {
   } else {
     viewer::picture_of_svg(svg, kWidth, static_cast<int>(pictures.size()) * (kHeight + 6) - 6, o.out);
   }
-  fmt::print("{}: {} plot{}, {} points\n", o.out, pictures.size(), pictures.size() == 1 ? "" : "s", table.columns[0].size());
+  fmt::print("{}: {} plot{}, {} points\n", o.out, pictures.size(), pictures.size() == 1 ? "" : "s",
+             table.columns[0].size());
   return kOk;
 }
 

@@ -96,7 +96,8 @@ TEST_F(RecordingTest, FindsFramesByTime) {
 }
 
 TEST_F(RecordingTest, ContactForcesCarryTheWeight) {
-  // After the fall the floor's and walls' forces on all bodies balance gravity, on average over the last frames.
+  // After the fall the floor's and walls' forces on all bodies balance gravity, on average over the last
+  // frames.
   record(300);
   Recording recording(path_);
   double up = 0, mass = 0;
@@ -121,7 +122,8 @@ TEST_F(RecordingTest, EveryShippedSceneComesBackAsTheSameModel) {
     const Scene scene = read_scene(shipped.path);
     const Model model = compile(scene);
     {
-      RecordingWriter writer(path_, model, recording_header(scene, model, shipped.path, step_options(model), 1));
+      RecordingWriter writer(path_, model,
+                             recording_header(scene, model, shipped.path, step_options(model), 1));
       writer.append(initial_state(model), {}, nullptr, 0);
     }
     const Recording recording(path_);
@@ -211,8 +213,8 @@ TEST_F(RecordingTest, WhatIsNoRecordingIsToldSo) {
   EXPECT_THROW(Recording{folder_}, InputError);
 }
 
-// docs/viewer.md promises 50 MB for a minute of 40 bodies at 100 frames in a second. Measured over the settling and
-// the rest of the clutter, where all contacts are there.
+// docs/viewer.md promises 50 MB for a minute of 40 bodies at 100 frames in a second. Measured over the
+// settling and the rest of the clutter, where all contacts are there.
 TEST_F(RecordingTest, IsSmall) {
   record(500);
   const double megabytes = 1e-6 * static_cast<double>(fs::file_size(path_));

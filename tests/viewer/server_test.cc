@@ -1,4 +1,5 @@
-// The viewer's server under use and abuse, by a real WebSocket client: whatever a client does, the simulation goes on.
+// The viewer's server under use and abuse, by a real WebSocket client: whatever a client does, the simulation
+// goes on.
 #include "viewer/server.h"
 
 #include <gtest/gtest.h>
@@ -129,12 +130,14 @@ TEST_F(ServerTest, ServesThePageToThoseWithTheToken) {
   EXPECT_NE(ok.find("200 OK"), std::string::npos) << ok;
   EXPECT_NE(ok.find("<p>the page</p>"), std::string::npos);
   EXPECT_NE(ok.find("Content-Security-Policy"), std::string::npos);
-  for (const char* target : {"/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=SECRET", "/?x=secret"}) {
+  for (const char* target :
+       {"/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=SECRET", "/?x=secret"}) {
     const std::string refused = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
     EXPECT_NE(refused.find("403 Forbidden"), std::string::npos) << target << refused;
     EXPECT_EQ(refused.find("the page"), std::string::npos);
   }
-  for (const char* target : {"/../../etc/passwd", "/etc/passwd?token=secret", "/%2e%2e/x?token=secret", "//?token=secret"}) {
+  for (const char* target :
+       {"/../../etc/passwd", "/etc/passwd?token=secret", "/%2e%2e/x?token=secret", "//?token=secret"}) {
     const std::string nothing = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
     EXPECT_NE(nothing.find("404 Not Found"), std::string::npos) << target << nothing;
   }
@@ -179,7 +182,8 @@ TEST_F(ServerTest, ADragLiftsABody) {
   for (;;) {
     const Json frame = client.next("frame");
     if (frame["step"] < 100) continue;
-    EXPECT_NEAR(poses_z(frame, 1), before + 1, 0.1);  // its weight pulls the spring down by g / omega^2 = 2.8 cm
+    EXPECT_NEAR(poses_z(frame, 1), before + 1,
+                0.1);  // its weight pulls the spring down by g / omega^2 = 2.8 cm
     EXPECT_GT(poses_z(frame, 1), before + 0.8);
     break;
   }
@@ -189,13 +193,22 @@ TEST_F(ServerTest, MalformedMessagesAreDroppedWithALine) {
   Client client(port(), kToken);
   client.next("frame");
   const std::vector<Json> wrong = {
-      nullptr, 1, "play", Json::array(), Json::object(), {{"command", 5}}, {{"command", "fly"}}, {{"command", "speed"}},
-      {{"command", "speed"}, {"value", NAN}}, {{"command", "control"}, {"index", 0}, {"value", 1}},
+      nullptr,
+      1,
+      "play",
+      Json::array(),
+      Json::object(),
+      {{"command", 5}},
+      {{"command", "fly"}},
+      {{"command", "speed"}},
+      {{"command", "speed"}, {"value", NAN}},
+      {{"command", "control"}, {"index", 0}, {"value", 1}},
       {{"command", "drag"}, {"link", 0}, {"point", {0, 0, 0}}, {"target", {0, 0, 1}}},
       {{"command", "drag"}, {"link", 1}, {"point", {0, 0}}, {"target", {0, 0, 1}}},
       {{"command", "drag"}, {"link", 1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1e300}}},
       {{"command", "drag"}, {"link", -1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1}}},
-      {{"command", "joint"}, {"index", 4000000000u}, {"value", 1}}, {{"command", "seek"}, {"time", 1}}};
+      {{"command", "joint"}, {"index", 4000000000u}, {"value", 1}},
+      {{"command", "seek"}, {"time", 1}}};
   for (const Json& message : wrong) client.send(message);
   client.send({{"command", "play"}});
   client.status(true);
