@@ -61,7 +61,7 @@ void take_picture(const std::string& url, int width, int height, const std::stri
                                "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist", "--hide-scrollbars",
                                "--no-first-run", "--user-data-dir=" + (folder / "profile"),
                                fmt::format("--window-size={},{}", width, height),
-                               "--virtual-time-budget=4000", "--screenshot=" + shot, url});
+                               "--virtual-time-budget=1500", "--screenshot=" + shot, url});
   std::error_code error;
   if (!ok || !fs::exists(shot, error)) throw OutputError(png, browser + " could not draw it");
   fs::copy_file(shot, png, fs::copy_options::overwrite_existing, error);

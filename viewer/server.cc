@@ -262,7 +262,7 @@ class Request : public std::enable_shared_from_this<Request> {
     response_.set(
         "Content-Security-Policy",
         "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self' ws: "
-        "wss:; img-src data: blob:; frame-ancestors 'none'");
+        "wss:; img-src data: blob:; font-src data:; frame-ancestors 'none'");
     response_.keep_alive(false);
     response_.body() = body;
     response_.prepare_payload();

@@ -61,7 +61,11 @@ class Page implements Listener {
     // The listener was called before the source was known.
     this.onScene(this.scene!);
     this.onFrame(this.frame!);
-    if (this.hash.has("time")) this.source!.seek(Number(this.hash.get("time")));
+    if (this.hash.has("time")) {
+      this.fitted = false; // the camera looks at where things are then
+      this.source!.seek(Number(this.hash.get("time")));
+      if (!this.fitted) this.onFrame(this.frame!);
+    }
     else if (this.hash.get("play") !== "0" && this.hash.get("ui") !== "0") this.source!.play();
   }
 
