@@ -47,9 +47,9 @@ export class ContactView {
       this.group.add(mesh);
       return mesh;
     };
-    this.points = make(new THREE.SphereGeometry(1, 8, 6), 5);
-    this.shafts = make(new THREE.CylinderGeometry(1, 1, 1, 6, 1, true).rotateX(Math.PI / 2).translate(0, 0, 0.5), 6);
-    this.heads = make(new THREE.ConeGeometry(1, 1, 8).rotateX(Math.PI / 2).translate(0, 0, 0.5), 7);
+    this.points = make(new THREE.OctahedronGeometry(1, 1), 5);
+    this.shafts = make(new THREE.CylinderGeometry(1, 1, 1, 5, 1, true).rotateX(Math.PI / 2).translate(0, 0, 0.5), 6);
+    this.heads = make(new THREE.ConeGeometry(1, 1, 7).rotateX(Math.PI / 2).translate(0, 0, 0.5), 7);
   }
 
   // Forces are drawn as they act on b, but on a where b is fixed: the ground's force on things points up.

@@ -15,7 +15,8 @@ const element = <T extends HTMLElement>(id: string) => document.getElementById(i
 const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 5];
 
 class Page implements Listener {
-  readonly world = new World(element<HTMLCanvasElement>("view"));
+  private hash = new URLSearchParams(location.hash.slice(1));
+  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0");
   readonly drag = new Drag(this.world, () => this.source);
   source: Source | null = null;
   scene: Scene | null = null;
@@ -28,7 +29,6 @@ class Page implements Listener {
   private fitted = false;
   private scrubbing = false;
   private dark = false;
-  private hash = new URLSearchParams(location.hash.slice(1));
 
   start() {
     const preferred = window.matchMedia("(prefers-color-scheme: dark)").matches;
@@ -41,8 +41,8 @@ class Page implements Listener {
     const tick = (now: number) => {
       if (this.world.draw()) {
         ++this.framesDrawn;
-        slow += 0.1 * (Math.min(now - last, 200) - slow);
-        if (this.framesDrawn % 30 === 0 && this.hash.get("adapt") !== "0") this.world.adapt(slow);
+        slow += 0.2 * (Math.min(now - last, 1000) - slow);
+        if (this.framesDrawn % 12 === 0 && this.hash.get("adapt") !== "0") this.world.adapt(slow);
       }
       last = now;
       requestAnimationFrame(tick);

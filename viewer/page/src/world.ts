@@ -26,6 +26,15 @@ function setPose(object: THREE.Object3D, pose: ArrayLike<number>, at = 0) {
   object.quaternion.set(pose[at + 3], pose[at + 4], pose[at + 5], pose[at + 6]);
 }
 
+// Whether WebGL has no graphics card here (SwiftShader, llvmpipe).
+function drawnByProcessor(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl && info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "");
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
+}
+
 export class World {
   readonly renderer: THREE.WebGLRenderer;
   readonly camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
@@ -56,10 +65,12 @@ export class World {
   private followed = new THREE.Vector3();
   private drawMs = 0; // smoothed
 
-  constructor(canvas: HTMLCanvasElement) {
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+  // `best`: all the quality there is, however long a drawing takes.
+  constructor(canvas: HTMLCanvasElement, best: boolean) {
+    const plain = !best && drawnByProcessor();
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !plain, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
+    this.renderer.shadowMap.type = plain ? THREE.BasicShadowMap : THREE.PCFSoftShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.controls = new OrbitControls(this.camera, canvas);
@@ -68,7 +79,7 @@ export class World {
     this.controls.maxPolarAngle = 0.97 * Math.PI;
     this.controls.addEventListener("change", () => (this.dirty = true));
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.mapSize.setScalar(plain ? 1024 : 2048);
     this.sun.shadow.radius = 5;
     this.contacts = new ContactView();
     this.floor = new Floor();
@@ -314,15 +325,13 @@ export class World {
     this.drawMs += 0.1 * (performance.now() - before - this.drawMs);
     return true;
   }
-  // Fewer pixels where drawing does not keep up (software rendering); called with the time between drawings.
+  // Where drawing does not keep up: fewer pixels, then no shadows. Called with the time between drawings.
   adapt(frameMs: number) {
+    if (frameMs < 36) return;
     const ratio = this.renderer.getPixelRatio();
-    if (frameMs > 36 && ratio > 0.6) this.renderer.setPixelRatio(Math.max(0.6, 0.85 * ratio));
-    else if (frameMs > 36 && this.sun.shadow.mapSize.x > 512) {
-      this.sun.shadow.mapSize.multiplyScalar(0.5);
-      this.sun.shadow.map?.dispose();
-      this.sun.shadow.map = null;
-    } else return;
+    if (ratio > 0.6) this.renderer.setPixelRatio(Math.max(0.6, ratio * Math.max(0.6, Math.sqrt(33 / frameMs))));
+    else if (this.sun.castShadow) this.sun.castShadow = false;
+    else return;
     this.resize();
   }
   pose(link: number): Pose {
