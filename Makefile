@@ -14,7 +14,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
 help:
 	@echo "make demo     build the command line and the viewer, run a gallery of simulations"
 	@echo "make test     build everything, warnings being errors, and run every test"
-	@echo "make bench    measure against other simulators; tables in build/bench/results"
+	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make format   lay out the C++ files with clang-format 14"
@@ -44,7 +44,7 @@ test: setup-format setup-viewer build
 
 bench: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
-	@bench/run build/bench
+	@bench/run build/bench $(BENCH)
 
 format: setup-format
 	@tools/format

@@ -113,6 +113,13 @@ struct DemoOptions {
 };
 int demo(const DemoOptions& options);
 
+struct BenchOptions {
+  bool quick = false, full = false, docs = false;
+  std::string only;       // part of a scene's name
+  double time_limit = 0;  // [s] of stepping in one run; 0: as compare.py chooses
+};
+int bench(const BenchOptions& options);
+
 // --- Shared by the subcommands ---
 
 struct LoadedScene {

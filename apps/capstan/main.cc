@@ -37,6 +37,7 @@ struct AllOptions {
   ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
+  BenchOptions bench;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -140,6 +141,14 @@ void add_others(CLI::App& app, AllOptions& o) {
       app.add_subcommand("demo", "Simulate some of the shipped scenes; replays, pictures, then one live");
   demo->add_option("--out", o.demo.out, "Folder for recordings, replays and pictures")->capture_default_str();
   demo->add_option("--only", o.demo.only, "Only this scene of it");
+
+  CLI::App* bench = app.add_subcommand("bench", "Measure against the other simulators that are installed");
+  bench->add_flag("--quick", o.bench.quick, "A few minutes: the default");
+  bench->add_flag("--full", o.bench.full, "Every scene, size, engine and setting: hours");
+  bench->add_option("--only", o.bench.only, "Only scenes whose name contains this");
+  bench->add_option("--time-limit", o.bench.time_limit,
+                    "Time for one run [s]; default: 10, or 60 with --full");
+  bench->add_flag("--docs", o.bench.docs, "Write docs/results/benchmarks.md, too");
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -165,6 +174,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "plot") return plot(options.plot);
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
+  if (command == "bench") return bench(options.bench);
   return demo(options.demo);
 }
 

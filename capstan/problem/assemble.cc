@@ -63,6 +63,21 @@ struct Assembler {
     return group;
   }
 
+  // A^-1 of a tree with six dofs, made when first asked for in a step.
+  const Mat6& inverse(int t) const {
+    Mat6& inverse = w.inverse[t];
+    if (w.has_inverse[t]) return inverse;
+    w.has_inverse[t] = true;
+    const Tree& tree = model.trees[t];
+    for (int i = 0; i < 6; ++i) {
+      w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
+      solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
+                     tree.dof_end);
+      inverse.col(i) = w.column.segment<6>(tree.dof_begin);
+    }
+    return inverse;
+  }
+
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
   Mat6 calc_delassus(const ConstraintGroup& group) const {
     Mat6 W = Mat6::Zero();
@@ -71,6 +86,11 @@ struct Assembler {
       const GroupPart& part = problem.parts[p];
       const Tree& tree = model.trees[part.tree];
       const auto J = problem.jacobian(group, part);
+      if (rows == 6 && tree.num_dofs() == 6) {
+        const Mat6 J6 = J, JA = J6 * inverse(part.tree);
+        W.noalias() += JA * J6.transpose();
+        continue;
+      }
       for (int i = 0; i < rows; ++i) {
         w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
         solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
@@ -79,7 +99,7 @@ struct Assembler {
           W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
       }
     }
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < rows; ++i) {  // the two ways above agree in the lower triangle only
       for (int j = 0; j < i; ++j) W(j, i) = W(i, j);
     }
     return W;
@@ -111,6 +131,7 @@ struct Assembler {
       tau = beta / std::numbers::pi * dt;
     }
     law.R = R;
+    law.mass = 1 / std::max(W, 1e-18);
     law.v_hat = -phi / (dt + tau);
     return law;
   }
@@ -157,6 +178,7 @@ struct Assembler {
         in.beta = o.beta;
         problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
         problem.X.push_back(X);
+        problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
         problem.R_WC.push_back(R);
       }
       problem.groups.push_back(group);
@@ -222,7 +244,8 @@ struct Assembler {
       if (joint.dry_friction > 0) {
         for (int k = joint.v; k < joint.v + n; ++k) {
           ScalarLaw law;
-          law.R = problem.options.sigma * dof_delassus(k);
+          law.mass = 1 / std::max(dof_delassus(k), 1e-18);
+          law.R = problem.options.sigma / law.mass;
           law.upper = dt * joint.dry_friction;
           law.lower = -law.upper;
           problem.dof_laws.push_back({k, 1, law});
@@ -277,7 +300,8 @@ struct Assembler {
         ConstraintGroup group = begin_group(1);
         add_terms(&group, tendon.transmission, 1);
         ScalarLaw law;
-        law.R = problem.options.sigma * calc_delassus(group)(0, 0);
+        law.mass = 1 / std::max(calc_delassus(group)(0, 0), 1e-18);
+        law.R = problem.options.sigma / law.mass;
         law.upper = dt * tendon.dry_friction;
         law.lower = -law.upper;
         problem.laws.push_back(law);
@@ -436,9 +460,12 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->contacts.clear();
   problem->X.clear();
   problem->R_WC.clear();
+  problem->contact_mass.clear();
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
+  workspace->inverse.resize(model.trees.size());
+  workspace->has_inverse.assign(model.trees.size(), false);
   Assembler a{model, state, input, motion, dt, *workspace, *problem};
   a.add_contacts(contacts);
   a.add_dof_laws();
