@@ -43,11 +43,10 @@ std::string read_page() {
     if (error || !fs::exists(path)) path = CAPSTAN_VIEWER_PAGE;
   }
   if (!fs::exists(path)) {
-    throw std::runtime_error(
-        "the viewer's page has not been built: it needs node, npm and a way to npm's registry (or its "
-        "mirror). "
-        "'make build' tells why it was not; everything but view, and .html, .mp4 and .gif files, works "
-        "without it");
+    throw InputError(
+        Source{path, 0}, "the viewer's page has not been built",
+        "install node and npm and build again ('make build' tells what is missing); everything but view and "
+        ".html, .mp4 and .gif files works without it");
   }
   Diagnostics diagnostics;
   std::string page;

@@ -9,7 +9,7 @@
 namespace capstan::viewer {
 
 // The built page: $CAPSTAN_VIEWER_PAGE if set, else ../share/capstan/viewer/page.html from the program, else
-// that of the build. Throws std::runtime_error, with what to do, when it has not been built.
+// that of the build. Throws InputError, with what to do, when it has not been built.
 std::string read_page();
 
 // One self-contained HTML file. `frames` are frame messages in order of time.
