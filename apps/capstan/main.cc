@@ -17,6 +17,7 @@ Exit codes:
   2    a scene or checkpoint cannot be used; every problem is listed
   3    a step failed; log and checkpoint hold what came before
   4    an output file cannot be written
+  5    an experiment's statement does not hold
   64   wrong command line
   70   internal error
   130  stopped by Ctrl-C; log and checkpoint are complete (143: termination signal)
@@ -31,6 +32,7 @@ struct AllOptions {
   ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
+  ExperimentsOptions experiments;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -84,6 +86,14 @@ void add_others(CLI::App& app, AllOptions& o) {
 
   CLI::App* demo = app.add_subcommand("demo", "Simulate some of the shipped scenes; logs and pictures");
   demo->add_option("--out", o.demo.out, "Folder for logs and pictures")->capture_default_str();
+
+  CLI::App* experiments =
+      app.add_subcommand("experiments", "List the published experiments, or run some and write docs/results");
+  experiments->add_option("names", o.experiments.names, "Experiments to run; without any they are listed");
+  experiments->add_flag("--all", o.experiments.all, "Run all of them");
+  experiments->add_flag("--short", o.experiments.is_short, "In a short form of a few seconds each");
+  experiments->add_option("--out", o.experiments.out, "Folder for figures, tables and the page")
+      ->capture_default_str();
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -105,6 +115,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "info") return info(options.info);
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
+  if (command == "experiments") return run_experiments(options.experiments);
   return demo(options.demo);
 }
 
