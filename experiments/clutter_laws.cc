@@ -84,9 +84,9 @@ void over_time(const Run& run, Result* result) {
     run.tell(0.05 * static_cast<double>(all.size()), fmt::format("{} over time", law.name));
     all.push_back(simulate(law.law, dt, 1e7, run.is_short ? 40 : 300, duration));
     const Summary& s = all.back();
-    iterations.push_back({law.name, s.time, smoothed(s.iterations, 10)});
-    conditions.push_back({law.name, s.condition_time, s.condition});
-    tolerances.push_back({law.name, s.time, s.tolerance});
+    iterations.push_back({law.name, s.time, smoothed(s.iterations, 10), law.line});
+    conditions.push_back({law.name, s.condition_time, s.condition, law.line});
+    tolerances.push_back({law.name, s.time, s.tolerance, law.line});
   }
   const Summary &sap = all[0], &lagged = all[1], &regularized = all[3];
   result->claim("regularization cuts the iterations of Lagged in the transient", "fewer",
@@ -134,7 +134,7 @@ void time_steps(const Run& run, Result* result) {
               true};
   for (const double dt : steps) table.columns.push_back(fmt::format("{:g} ms", 1e3 * dt));
   for (const Law& law : kLaws) {
-    Series count{law.name, steps, {}, LineStyle::solid, true}, condition = count;
+    Series count{law.name, steps, {}, law.line, true}, condition = count;
     table.rows.push_back({law.name});
     for (const double dt : steps) {
       run.tell(0.3, fmt::format("{}, dt = {:g} s", law.name, dt));
@@ -180,7 +180,7 @@ void stiffness_sweep(const Run& run, Result* result) {
   for (const double k : stiffness) table.columns.push_back(fmt::format("{:.0e} N/m", k));
   bool converged = true;
   for (const Law& law : kLaws) {
-    Series count{law.name, stiffness, {}, LineStyle::solid, true}, condition = count, penetration = count;
+    Series count{law.name, stiffness, {}, law.line, true}, condition = count, penetration = count;
     table.rows.push_back({law.name});
     for (const double k : stiffness) {
       run.tell(0.7, fmt::format("{}, k = {:.0e} N/m", law.name, k));

@@ -13,7 +13,7 @@ namespace capstan::experiments {
 namespace {
 
 constexpr double kDuration = 0.3;  // [s]
-constexpr double kSpeed = 2, kFriction = 0.5, kGravity = 9.81, kTau = 1e-3;
+constexpr double kSpeed = 2, kFriction = 0.5, kGravity = 9.81;
 constexpr Law kLaws[] = {kSap, kLagged, kSimilar};
 
 struct Course {
@@ -53,21 +53,14 @@ void check_course(const Course& c, const Law& law, double dt, Result* result) {
       fmt::format("{}: the ball rolls from", law.name),
       fmt::format("'about 1.1 s' (a misprint of 0.11 s; formula 2 U0/(7 mu g) = {:.4f} s)", expected),
       fmt::format("{:.4f} s", c.rolls_at), std::abs(c.rolls_at - expected) < 2 * dt);
-  const double end = c.trajectory.x.back()[0] - c.trajectory.x[c.trajectory.x.size() - 2][0];
-  result->claim(fmt::format("{}: rolling speed", law.name), "5/7 of the first (arithmetic)",
-                fmt::format("{:.4f} m/s", end / dt), std::abs(end / dt - 5.0 / 7 * kSpeed) < 2e-3);
   if (law.law == ContactLaw::lagged) {
+    const double end = c.trajectory.x.back()[0] - c.trajectory.x[c.trajectory.x.size() - 2][0];
+    result->claim("Lagged: rolling speed", "5/7 of the first, 1.4286 m/s (arithmetic)",
+                  fmt::format("{:.4f} m/s", end / dt), std::abs(end / dt - 5.0 / 7 * kSpeed) < 2e-3);
     result->claim("Lagged: no spike of the normal force where the ball begins to roll", "none",
                   fmt::format("{:.2f} of the weight", c.largest_force_at_stick / weight),
                   c.largest_force_at_stick < 1.05 * weight);
   } else {
-    const double offset =
-        law.law == ContactLaw::sap ? kFriction * (dt + kTau) * kSpeed : kFriction * dt * kSpeed;
-    result->claim(fmt::format("{}: acts at a distance while it slides", law.name),
-                  fmt::format("up to mu (dt{}) v = {:.2f} mm", law.law == ContactLaw::sap ? " + tau" : "",
-                              1e3 * offset),
-                  fmt::format("first force at a gap of {:.2f} mm", 1e3 * c.first_gap),
-                  c.first_gap > 0 && c.first_gap < offset);
     result->claim(fmt::format("{}: spike of the normal force where the ball begins to roll", law.name), "yes",
                   fmt::format("{:.2f} of the weight", c.largest_force_at_stick / weight),
                   c.largest_force_at_stick > 1.2 * weight);
@@ -80,14 +73,21 @@ Result falling_sphere(const Run& run) {
   Result result;
   const double dt = 2e-3;
   std::vector<Series> slip, normal, force, friction;
+  std::vector<double> gap;
   for (const Law& law : kLaws) {
     const Course c = simulate(law.law, dt);
     check_course(c, law, dt, &result);
-    slip.push_back({law.name, c.time, c.slip});
-    normal.push_back({law.name, c.time, c.normal_velocity});
-    force.push_back({law.name, c.time, c.normal_force});
-    friction.push_back({law.name, c.time, c.friction});
+    gap.push_back(c.first_gap);
+    slip.push_back({law.name, c.time, c.slip, law.line});
+    normal.push_back({law.name, c.time, c.normal_velocity, law.line});
+    force.push_back({law.name, c.time, c.normal_force, law.line});
+    friction.push_back({law.name, c.time, c.friction, law.line});
   }
+  result.claim("SAP and Similar act at a distance while the ball slides, SAP even farther",
+               "SAP first, then Similar",
+               fmt::format("first force at a gap of {:.2f} mm (SAP), {:.2f} mm (Similar), {:.2f} mm (Lagged)",
+                           1e3 * gap[0], 1e3 * gap[2], 1e3 * gap[1]),
+               gap[0] > gap[2] && gap[2] > 0 && gap[1] < 0.25 * gap[2]);
   const auto panel = [](const char* title, const char* label, std::optional<PlotRange> range) {
     return PlotOptions{640, 320, title, "time [s]", label, false, false, PlotRange{0.09, 0.14}, range};
   };
@@ -109,7 +109,7 @@ Result falling_sphere(const Run& run) {
       "orders", "Error e_q of the trajectory against Lagged at the smallest step", {"dt [s]"}, {}, true};
   for (const double d : steps) table.rows.push_back({fmt::format("{:g}", d)});
   for (const Law& law : kLaws) {
-    Series s{law.name, steps, {}, LineStyle::solid, true};
+    Series s{law.name, steps, {}, law.line, true};
     for (std::size_t i = 0; i < steps.size(); ++i) {
       s.y.push_back(distance(simulate(law.law, steps[i]).trajectory, reference));
       table.rows[i].push_back(fmt::format("{:.3g}", s.y.back()));

@@ -14,9 +14,10 @@ namespace capstan::experiments {
 struct Law {
   ContactLaw law;
   const char* name;
+  LineStyle line = LineStyle::solid;  // Similar is dashed: it often lies on SAP
 };
 inline constexpr Law kSap = {ContactLaw::sap, "SAP"}, kLagged = {ContactLaw::lagged, "Lagged"},
-                     kSimilar = {ContactLaw::similar, "Similar"},
+                     kSimilar = {ContactLaw::similar, "Similar", LineStyle::dashed},
                      kRegularized = {ContactLaw::regularized_lagged, "Lagged, regularized"};
 
 // A model, its state and what a step needs.

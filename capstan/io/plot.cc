@@ -50,7 +50,12 @@ struct Axis {
       ticks = log_ticks(std::pow(10, low), std::pow(10, high), count);
     } else {
       ticks = round_ticks(low, high, count);
-      if (to_ticks && !range) low = std::min(low, ticks.front()), high = std::max(high, ticks.back());
+      // Up to the next tick, unless that would leave much of the plot empty.
+      const double reach = 0.3 * (high - low);
+      if (to_ticks && !range) {
+        low = low - ticks.front() < reach ? std::min(low, ticks.front()) : low - 0.15 * reach;
+        high = ticks.back() - high < reach ? std::max(high, ticks.back()) : high + 0.15 * reach;
+      }
       const double slack = 1e-9 * (high - low);
       std::erase_if(ticks, [&](double t) { return t < low - slack || t > high + slack; });
     }
