@@ -34,7 +34,8 @@ struct RunOptions {
   std::optional<double> duration, dt;
   std::string integrator, keyframe, contact_law;
   bool keep_going = false;  // a step that does not converge takes the best iterate
-  std::string log;
+  int threads = 1;
+  std::string log, contact_log;
   long log_every = 1;
   std::string checkpoint;
   double checkpoint_every = 0;  // [s] simulated; 0: only at the end

@@ -48,7 +48,7 @@ StepOptions choose_step_options(StepOptions options, const std::optional<double>
 }
 
 StepOptions choose_contact_law(StepOptions options, const std::string& name) {
-  const std::vector<std::string> names = {"sap", "lagged", "similar", "regularized_lagged"};
+  const std::vector<std::string> names(kContactLawNames.begin(), kContactLawNames.end());
   if (name.empty()) return options;
   for (int i = 0; i < static_cast<int>(names.size()); ++i) {
     if (name != names[i]) continue;

@@ -44,11 +44,14 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--integrator", o.integrator,
                 "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
   c->add_option("--contact-law", o.contact_law,
-                "sap, lagged, similar or regularized_lagged; default: regularized_lagged (docs/laws.md)");
+                "sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
+  c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
+      ->capture_default_str();
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
   c->add_option("--log", o.log, "Record to this file: .csv, .h5 or .hdf5");
+  c->add_option("--contact-log", o.contact_log, "Record every contact with its force to this .csv file");
   c->add_option("--log-every", o.log_every, "Record every n-th step")->capture_default_str();
   c->add_option("--checkpoint", o.checkpoint, "Save the state at the end, and when stopped, to this file");
   c->add_option("--checkpoint-every", o.checkpoint_every, "Save it also every so many simulated seconds");

@@ -19,6 +19,9 @@ void check_options(const RunOptions& o) {
   if (o.duration && (!(*o.duration >= 0) || !std::isfinite(*o.duration))) {
     throw UsageError(fmt::format("--duration is {:g} s; give a finite number of 0 or more", *o.duration));
   }
+  if (o.threads < 1 || o.threads > 1024) {
+    throw UsageError(fmt::format("--threads is {}; give 1 to 1024", o.threads));
+  }
   if (o.log_every < 1) throw UsageError(fmt::format("--log-every is {}; give 1 or more steps", o.log_every));
   if (!(o.checkpoint_every >= 0) || !std::isfinite(o.checkpoint_every)) {
     throw UsageError(
@@ -35,7 +38,7 @@ void check_options(const RunOptions& o) {
 // No output may replace an input, nor another output.
 void check_paths(const RunOptions& o, const std::string& scene_path) {
   const std::pair<const char*, const std::string&> outputs[] = {
-      {"--log", o.log}, {"--checkpoint", o.checkpoint}, {"--picture", o.picture}};
+      {"--log", o.log}, {"--contact-log", o.contact_log}, {"--checkpoint", o.checkpoint}, {"--picture", o.picture}};
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
     for (const std::string& input : {scene_path, o.resume}) {
@@ -68,6 +71,11 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   row("real-time factor", fmt::format("{:.3g}", s.simulated / std::max(s.wall, 1e-9)));
   row("steps", fmt::format("{}", s.num_steps));
   row("time per step", fmt::format("mean {:.2f} us, max {:.2f} us", 1e6 * s.mean_step, 1e6 * s.max_step));
+  const auto share = [&](double seconds) { return 100 * seconds / std::max(s.times.total(), 1e-12); };
+  row("where it went",
+      fmt::format("free motion {:.0f} %, collision {:.0f} %, assembly {:.0f} %, solver {:.0f} %, rest {:.0f} %",
+                  share(s.times.free_motion), share(s.times.collide), share(s.times.assemble),
+                  share(s.times.solve), share(s.times.advance)));
   row("energy", fmt::format("{:.9g} J at the start, {:.9g} J at the end", s.start.total(), s.end.total()));
   row("linear momentum", vector_text(s.end.momentum.tail<3>()) + " N s");
   row("angular momentum", vector_text(s.end.momentum.head<3>()) + " N m s");
@@ -105,6 +113,7 @@ int run(const RunOptions& options) {
   const double dt_before = checkpoint.options.dt;
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
+  checkpoint.options.threads = options.threads;
   if (options.keep_going) checkpoint.options.fail_if_not_converged = false;
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
   if (options.duration) checkpoint.duration = *options.duration;
@@ -125,8 +134,11 @@ int run(const RunOptions& options) {
       options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   ProgressLine progress(model.name, static_cast<double>(num_steps) * step.dt, !options.quiet);
+  std::optional<ContactLog> contact_log;
+  if (!options.contact_log.empty()) contact_log.emplace(options.contact_log);
   Hooks hooks;
   hooks.log = log.get();
+  hooks.contact_log = contact_log ? &*contact_log : nullptr;
   hooks.log_every = options.log_every;
   if (options.checkpoint_every > 0) {
     hooks.checkpoint_every = std::max(1L, std::lround(options.checkpoint_every / step.dt));
@@ -145,6 +157,7 @@ int run(const RunOptions& options) {
   }
   progress.clear();
   if (log) log->close();
+  if (contact_log) contact_log->close();
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   if (!options.picture.empty()) write_file(options.picture, draw_picture(model, summary.frames));
 
@@ -155,6 +168,8 @@ int run(const RunOptions& options) {
     }
     print_summary(loaded, step, summary, state);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
+    if (contact_log)
+      fmt::print("  {:<22}{}, {} rows\n", "contact log", options.contact_log, contact_log->num_rows());
     if (!options.checkpoint.empty()) fmt::print("  {:<22}{}\n", "checkpoint", options.checkpoint);
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }

@@ -59,10 +59,13 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
   long logged_step = -1;
   Report report;
   const auto log = [&] {
-    if (!hooks.log || logged_step == state->step) return;
-    calc_log_row(model, *state, report, &row);
-    hooks.log->append(row);
-    if (hooks.on_row) hooks.on_row(*state, row);
+    if (logged_step == state->step) return;
+    if (hooks.log) {
+      calc_log_row(model, *state, report, &row);
+      hooks.log->append(row);
+      if (hooks.on_row) hooks.on_row(*state, row);
+    }
+    if (hooks.contact_log && report.contacts > 0) hooks.contact_log->append(model, state->time, workspace);
     logged_step = state->step;
   };
   const auto keep_frame = [&](long done) {
@@ -98,6 +101,11 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     summary.mean_iterations +=
         (report.solver.most_iterations - summary.mean_iterations) / static_cast<double>(i + 1);
     summary.deepest = std::max(summary.deepest, report.deepest);
+    summary.times.free_motion += report.times.free_motion;
+    summary.times.collide += report.times.collide;
+    summary.times.assemble += report.times.assemble;
+    summary.times.solve += report.times.solve;
+    summary.times.advance += report.times.advance;
     summary.not_converged += !report.solver.converged;
     ++summary.num_steps;
     if (summary.num_steps % hooks.log_every == 0) log();

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "capstan/io/contact_log.h"
 #include "capstan/io/log.h"
 
 namespace capstan::cli {
 
 struct Hooks {
   Log* log = nullptr;
+  ContactLog* contact_log = nullptr;
   std::function<void(const State&, const VecX& row)> on_row;  // after each row of the log
   long log_every = 1;                             // steps; the first and the last state are always logged
   long checkpoint_every = 0;                      // steps; 0: never within the loop
@@ -29,6 +31,7 @@ struct Summary {
   int max_iterations = 0;
   double mean_contacts = 0, mean_iterations = 0;  // of the contact problem, over all steps
   double deepest = 0;                             // [m] largest overlap
+  StepTimes times;                                // [s] of all steps together
   long not_converged = 0;                         // steps that went on with the best iterate
   Mechanics start, end;
   std::vector<State> frames;

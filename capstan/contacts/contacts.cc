@@ -208,15 +208,22 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
              CollisionWorkspace* w, Contacts* contacts) {
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
-    if (shape.link == 0 || !std::isfinite(shape.collider.bounding_radius)) {
+    if (!std::isfinite(shape.collider.bounding_radius)) {
       w->reach[i] = 0;
+      continue;
+    }
+    const double belt =
+        shape.surface_velocity.norm() + shape.surface_spin.norm() * shape.collider.bounding_radius;
+    if (shape.link == 0) {
+      w->reach[i] = 2 * dt * belt;
       continue;
     }
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
     const Vec3 speed =
         V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]));
-    w->reach[i] = 2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius);
+    w->reach[i] =
+        2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius + belt);
   }
   collide_within_reach(model, placement, w, contacts);
 }

@@ -28,6 +28,7 @@ struct BodyForce {
 struct Input {
   VecX generalized_force;  // [N or N m] on each dof; empty: none
   std::vector<BodyForce> body_forces;
+  VecX surface_scale;  // [shapes] factor of each shape's surface velocity and spin; empty: 1
 };
 
 // -dtau/dq and -dtau/dv as a diagonal and terms (stiffness, damping) c c^T. Rates of positions are taken as

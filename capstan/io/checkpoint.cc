@@ -72,6 +72,7 @@ Checkpoint read_checkpoint(const std::string& path, const Model& model) {
                      "use an earlier checkpoint");
   }
   Checkpoint checkpoint;
+  checkpoint.options = step_options(model);
   checkpoint.options.dt = header.dt;
   checkpoint.options.integrator = static_cast<Integrator>(header.integrator);
   checkpoint.options.contact.law = static_cast<ContactLaw>(header.contact_law);

@@ -69,14 +69,6 @@ std::vector<Component> velocity_components(JointType type) {
   return {};
 }
 
-// RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 class CsvLog : public Log {
  public:
   CsvLog(const std::string& path, const LogHeader& header)
@@ -131,6 +123,13 @@ class CsvLog : public Log {
 
 }  // namespace
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options) {
   LogHeader header{model.name, file, options, {{"time", "time", "s"}}};
   std::vector<LogColumn>& columns = header.columns;
@@ -161,13 +160,16 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   columns.push_back({"solver", "contact.deepest", "m"});
   columns.push_back({"solver", "contact.residual", "1"});
   columns.push_back({"solver", "contact.iterations", "1"});
+  columns.push_back({"solver", "contact.islands", "1"});
+  columns.push_back({"solver", "contact.factorizations", "1"});
+  columns.push_back({"solver", "contact.line_search_evaluations", "1"});
   return header;
 }
 
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row) {
   const Mechanics m = calc_mechanics(model, state);
   // Joints are logged in their own order, which need not be that of q and v.
-  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 16);
+  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 19);
   int n = 0;
   (*row)[n++] = state.time;
   for (const ModelJoint& joint : model.joints) {
@@ -185,6 +187,9 @@ void calc_log_row(const Model& model, const State& state, const Report& report, 
   (*row)[n++] = report.deepest;
   (*row)[n++] = report.solver.momentum_residual;
   (*row)[n++] = report.solver.most_iterations;
+  (*row)[n++] = report.solver.islands;
+  (*row)[n++] = report.solver.factorizations;
+  (*row)[n++] = report.solver.line_search_evaluations;
   CAPSTAN_ASSERT(n == row->size());
 }
 

@@ -62,6 +62,9 @@ class Log {
 // Opens a recording, replacing an old file. The kind is told by the extension: .csv, .h5 or .hdf5.
 std::unique_ptr<Log> open_log(const std::string& path, const LogHeader& header);
 
+// RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled.
+std::string csv_field(const std::string& text);
+
 // The two kinds.
 std::unique_ptr<Log> open_csv_log(const std::string& path, const LogHeader& header);
 std::unique_ptr<Log> open_hdf5_log(const std::string& path, const LogHeader& header);

@@ -195,6 +195,8 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
   map.flag("collides", shape.collides, true).flag("has_mass", shape.has_mass, true);
   map.scalar("group_bits", shape.group_bits, 1).scalar("mask_bits", shape.mask_bits, 1);
   map.scalar("margin", shape.margin, 0);
+  map.vec3("surface_velocity", shape.surface_velocity, Vec3::Zero())
+      .vec3("surface_spin", shape.surface_spin, Vec3::Zero());
   if (shape.rgba != plain.rgba) {
     map.add("color",
             fmt::format("[{}, {}, {}, {}]", shape.rgba[0], shape.rgba[1], shape.rgba[2], shape.rgba[3]));
@@ -320,6 +322,17 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   FlowMap options;
   options.vec3("gravity", o.gravity, plain.gravity).scalar("dt", o.dt, plain.dt);
   if (o.integrator != plain.integrator) options.add("integrator", integrator_name(o.integrator));
+  const ContactOptions& contact = o.contact;
+  if (contact.law != plain.contact.law) {
+    options.add("contact_law", kContactLawNames[static_cast<std::size_t>(contact.law)]);
+  }
+  if (contact.normal_law != plain.contact.normal_law) {
+    options.add("normal_law", kNormalLawNames[static_cast<std::size_t>(contact.normal_law)]);
+  }
+  options.scalar("sigma", contact.sigma, plain.contact.sigma)
+      .scalar("beta", contact.beta, plain.contact.beta)
+      .scalar("constraint_beta", contact.constraint_beta, plain.contact.constraint_beta)
+      .scalar("tolerance", o.tolerance, plain.tolerance);
   options.scalar("duration", o.duration, plain.duration);
   options.flag("collide_parent_child", o.collide_parent_child, false)
       .flag("balance_inertia", o.balance_inertia, false);

@@ -22,6 +22,18 @@ void read_options(YamlFields* root, Options* options) {
                     &integrator)) {
     options->integrator = static_cast<Integrator>(integrator);
   }
+  int law = 0;
+  ContactOptions& contact = options->contact;
+  if (fields.choice("contact_law", {kContactLawNames.begin(), kContactLawNames.end()}, &law)) {
+    contact.law = static_cast<ContactLaw>(law);
+  }
+  if (fields.choice("normal_law", {kNormalLawNames.begin(), kNormalLawNames.end()}, &law)) {
+    contact.normal_law = static_cast<NormalLaw>(law);
+  }
+  fields.number("sigma", &contact.sigma, kPositive);
+  fields.number("beta", &contact.beta, kPositive);
+  fields.number("constraint_beta", &contact.constraint_beta, kPositive);
+  fields.number("tolerance", &options->tolerance, kPositive);
   fields.number("duration", &options->duration, kPositive);
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);

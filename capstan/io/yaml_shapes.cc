@@ -376,6 +376,8 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
   if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) shape.group_bits = static_cast<unsigned>(bits);
   if (fields.integer("mask_bits", 0, 0xffffffffL, &bits)) shape.mask_bits = static_cast<unsigned>(bits);
   fields.number("margin", &shape.margin, kNotNegative);
+  fields.vec3("surface_velocity", &shape.surface_velocity);
+  fields.vec3("surface_spin", &shape.surface_spin);
   read_color(&fields, &shape.rgba);
   fields.done();
   if (!ok) return -1;

@@ -23,6 +23,7 @@
 #include <algorithm>
 
 #include "capstan/math/types.h"
+#include "capstan/scene/contact_options.h"
 
 namespace capstan {
 
@@ -30,8 +31,6 @@ constexpr double kSmallestStictionTolerance = 1e-12;  // [m/s] guards the divisi
 constexpr double kSmallestRegularization = 1e-18;     // [1/kg] guards the divisions by R_t and R_n
 constexpr double kLargestFriction = 1e9;              // stands for an infinite coefficient
 
-enum class ContactLaw { sap, lagged, similar, regularized_lagged };
-enum class NormalLaw { hunt_crossley, hertz, kelvin_voigt };
 enum class ContactRegion { open, sticking, sliding };
 
 // What assembly knows of one contact.

@@ -46,6 +46,9 @@ void check_shape(const ShapeInstance& s, Diagnostics& d) {
   if (s.mass && (!(*s.mass >= 0) || std::isinf(*s.mass))) {
     d.error(s.where, fmt::format("{} has mass {:g} kg", who, *s.mass), "write a finite number of 0 or more");
   }
+  if (!s.surface_velocity.allFinite() || !s.surface_spin.allFinite()) {
+    d.error(s.where, fmt::format("{} has a surface velocity that is not finite", who), "give finite numbers");
+  }
   if (!(s.margin >= 0) || std::isinf(s.margin)) {
     d.error(s.where, fmt::format("{} has margin {:g} m", who, s.margin),
             "write a finite number of 0 or more");
@@ -154,6 +157,9 @@ void ModelCompiler::compile_shapes() {
     entry.group_bits = s.group_bits;
     entry.mask_bits = s.mask_bits;
     entry.margin = s.margin;
+    entry.surface_velocity = s.surface_velocity;
+    entry.surface_spin = s.surface_spin;
+    entry.has_moving_surface = !s.surface_velocity.isZero(0) || !s.surface_spin.isZero(0);
     const Material& m = model.materials[material];
     entry.stiffness = m.stiffness;
     // A fixed shape has no mass of its own to scale by: the other one's stiffness then decides.

@@ -60,6 +60,7 @@ void ModelCompiler::compute_fingerprint() {
     hash.add(shape.collider.size.data(), sizeof shape.collider.size);
     hash.add(shape.collider.half_box.data(), sizeof shape.collider.half_box);
     for (const double x : {shape.collider.rounding, shape.margin, shape.stiffness}) hash.add(x);
+    for (int i = 0; i < 3; ++i) hash.add(shape.surface_velocity[i]), hash.add(shape.surface_spin[i]);
     hash.add(static_cast<std::int64_t>(shape.collides) << 1 | static_cast<std::int64_t>(shape.material) << 2);
   }
   for (const Material& m : model.materials) {

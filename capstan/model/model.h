@@ -133,6 +133,8 @@ struct ModelShape {
   bool collides = true;
   unsigned group_bits = 1, mask_bits = 1;
   double margin = 0;
+  bool has_moving_surface = false;
+  Vec3 surface_velocity = Vec3::Zero(), surface_spin = Vec3::Zero();  // shape frame (ShapeInstance)
   double stiffness = 1e6;  // [N/m] the material's, resolved for this shape
   double pair_margin = 0;  // [m] the largest margin of any pair it may be in
   Collider collider;       // for the collision engine; empty when it does not collide

@@ -15,6 +15,7 @@ constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
 struct Assembler {
   const Model& model;
   const State& state;
+  const Input& input;
   const Motion& motion;
   double dt;
   AssemblyWorkspace& w;
@@ -146,6 +147,9 @@ struct Assembler {
         if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
         in.stiction_tolerance = m.stiction_tolerance;
         in.v0 = X * U0;
+        in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
+                                   surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
+        in.bias.z() = 0;
         in.w_n = std::max(Wc(2, 2), 1e-18);
         in.w_t = std::max((Wc(0, 0) + Wc(1, 1)) / 2, 1e-18);
         in.dt = dt;
@@ -157,6 +161,17 @@ struct Assembler {
       }
       problem.groups.push_back(group);
     }
+  }
+
+  // [m/s] of a moving surface (belt, turntable) against its own body, world frame.
+  Vec3 surface_velocity(int id, const Vec3& p_W) const {
+    const ModelShape& shape = model.shapes[id];
+    if (!shape.has_moving_surface) return Vec3::Zero();
+    const Transform X_WS =
+        shape.link == 0 ? shape.X_LS : motion.placement.X_WL[shape.link] * shape.X_LS;
+    const Vec3 r = p_W - X_WS.p;
+    const double scale = input.surface_scale.size() > 0 ? input.surface_scale[id] : 1.0;
+    return scale * (X_WS.R * shape.surface_velocity + cross(Vec3(X_WS.R * shape.surface_spin), r));
   }
 
   // Friction along and across a direction that is fixed in a shape, in the contact frame.
@@ -408,8 +423,9 @@ struct Assembler {
 
 }  // namespace
 
-void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts,
-              double dt, const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem) {
+void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
+              const Contacts& contacts, double dt, const ContactOptions& options,
+              AssemblyWorkspace* workspace, Problem* problem) {
   problem->model = &model;
   problem->motion = &motion;
   problem->dt = dt;
@@ -424,7 +440,7 @@ void assemble(const Model& model, const State& state, const Motion& motion, cons
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
-  Assembler a{model, state, motion, dt, *workspace, *problem};
+  Assembler a{model, state, input, motion, dt, *workspace, *problem};
   a.add_contacts(contacts);
   a.add_dof_laws();
   a.add_tendons();

@@ -25,14 +25,6 @@ namespace capstan {
 
 using Mat36 = Eigen::Matrix<double, 3, 6>;
 
-struct ContactOptions {
-  ContactLaw law = ContactLaw::regularized_lagged;
-  NormalLaw normal_law = NormalLaw::hunt_crossley;
-  double sigma = 1e-3;           // R_t = sigma w (sap.txt eq. 30)
-  double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
-  double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
-};
-
 struct ConstraintGroup {
   int num_rows = 6;                        // 1 to 6
   int part_begin = 0, part_end = 0;        // in Problem::parts
@@ -93,7 +85,8 @@ struct AssemblyWorkspace {
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.
-void assemble(const Model& model, const State& state, const Motion& motion, const Contacts& contacts,
-              double dt, const ContactOptions& options, AssemblyWorkspace* workspace, Problem* problem);
+void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
+              const Contacts& contacts, double dt, const ContactOptions& options,
+              AssemblyWorkspace* workspace, Problem* problem);
 
 }  // namespace capstan

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <numeric>
 
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/block_cholesky.h"
@@ -26,11 +28,11 @@ struct IslandResult {
 
 }  // namespace
 
-// Solves one island at a time. Vectors are local: the dofs of the island's trees one after the other.
-struct NewtonWorkspace::Solver {
+// Solves one island. Vectors are local: the dofs of the island's trees one after the other.
+struct IslandSolver {
   const Problem* problem = nullptr;
   const Island* island = nullptr;
-  std::vector<int> local_tree;   // [trees of the model] position in the island
+  int* local_tree = nullptr;     // [trees of the model] position in its island, shared by all solvers
   std::vector<int> start;        // [island trees + 1] first local dof
   std::vector<double> A_values;  // dense block of A of each tree; memory only grows
   std::vector<int> A_start;
@@ -62,7 +64,7 @@ struct NewtonWorkspace::Solver {
     return start[local_tree[tree]] + dof - model.trees[tree].dof_begin;
   }
 
-  void begin(const Problem& p, const Island& i);
+  void begin(const Problem& p, const Island& i, int* local_trees);
   IslandResult solve(const NewtonOptions& options);
   double evaluate(const ConstVector& at, bool with_hessian);
   void multiply_A(const ConstVector& x, Vector* y) const;
@@ -76,12 +78,12 @@ struct NewtonWorkspace::Solver {
   void finish(NewtonWorkspace* workspace);
 };
 
-void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
+void IslandSolver::begin(const Problem& p, const Island& i, int* local_trees) {
   problem = &p;
   island = &i;
+  local_tree = local_trees;
   const Model& model = *p.model;
   const int n = num_trees();
-  local_tree.resize(model.trees.size());
   start.assign(1, 0);
   A_start.assign(1, 0);
   pattern.sizes.resize(n);
@@ -129,14 +131,14 @@ void NewtonWorkspace::Solver::begin(const Problem& p, const Island& i) {
   cholesky.analyze(pattern);
 }
 
-void NewtonWorkspace::Solver::multiply_A(const ConstVector& x, Vector* y) const {
+void IslandSolver::multiply_A(const ConstVector& x, Vector* y) const {
   for (int t = 0; t < num_trees(); ++t) {
     const int n = pattern.sizes[t];
     y->segment(start[t], n).noalias() = A(t) * x.segment(start[t], n);
   }
 }
 
-void NewtonWorkspace::Solver::calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const {
+void IslandSolver::calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const {
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
     Vec6 u = Vec6::Zero();
@@ -154,7 +156,7 @@ void NewtonWorkspace::Solver::calc_motion(const ConstVector& x, std::vector<Vec6
 }
 
 // Cost at `at`; leaves the impulses (and Hessians) of groups and dof laws, and contact velocities.
-double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessian) {
+double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
   calc_motion(at, &U);
   change = at - v_star;
   multiply_A(change, &momentum);
@@ -215,7 +217,7 @@ double NewtonWorkspace::Solver::evaluate(const ConstVector& at, bool with_hessia
   return cost;
 }
 
-bool NewtonWorkspace::Solver::calc_direction() {
+bool IslandSolver::calc_direction() {
   BlockMatrix& H = cholesky.matrix;
   H.set_zero();
   for (int t = 0; t < num_trees(); ++t) {
@@ -270,7 +272,7 @@ bool NewtonWorkspace::Solver::calc_direction() {
 
 // First and second derivative of the cost at v + alpha dv, up to a constant of the quadratic part that
 // `along` adds.
-LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
+LineDerivatives IslandSolver::along(double alpha) const {
   LineDerivatives d;
   const ContactOptions& o = problem->options;
   with_law(o.law, o.normal_law, [&](auto law) {
@@ -309,7 +311,7 @@ LineDerivatives NewtonWorkspace::Solver::along(double alpha) const {
 }
 
 // The root of the derivative along dv (slope: its value at 0, negative).
-double NewtonWorkspace::Solver::line_search(double slope, int* evaluations) {
+double IslandSolver::line_search(double slope, int* evaluations) {
   calc_motion(dv, &dU);
   int at = 0;
   for (int g = 0; g < num_groups(); ++g) {
@@ -353,7 +355,7 @@ double NewtonWorkspace::Solver::line_search(double slope, int* evaluations) {
   return alpha;
 }
 
-IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
+IslandResult IslandSolver::solve(const NewtonOptions& options) {
   IslandResult result;
   // The better of v0 and v*.
   const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
@@ -389,7 +391,7 @@ IslandResult NewtonWorkspace::Solver::solve(const NewtonOptions& options) {
   return result;
 }
 
-void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
+void IslandSolver::finish(NewtonWorkspace* workspace) {
   const Model& model = *problem->model;
   for (int t = 0; t < num_trees(); ++t) {
     const Tree& tree = model.trees[problem->island_trees[island->tree_begin + t]];
@@ -413,25 +415,49 @@ void NewtonWorkspace::Solver::finish(NewtonWorkspace* workspace) {
   }
 }
 
+// One solver for each place in the order of size, so that patterns mostly stay the same from step to step.
+struct NewtonWorkspace::Solvers {
+  std::vector<std::unique_ptr<IslandSolver>> list;
+  std::vector<int> local_tree;  // [trees]; islands share no tree
+  std::vector<int> order;       // islands, largest first
+  std::vector<IslandResult> results;
+};
+
 NewtonWorkspace make_newton_workspace(const Model& model) {
   NewtonWorkspace w;
   w.v = VecX::Zero(model.num_velocities());
-  w.solver = std::make_shared<NewtonWorkspace::Solver>();
+  w.solvers = std::make_shared<NewtonWorkspace::Solvers>();
+  w.solvers->local_tree.resize(model.trees.size());
   return w;
 }
 
-SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, NewtonWorkspace* workspace) {
+SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
+                          NewtonWorkspace* workspace) {
   SolverReport report;
   workspace->v = problem.motion->v_star;
   workspace->impulse.assign(problem.contacts.size(), Vec3::Zero());
   workspace->law_impulse.assign(problem.laws.size(), 0);
   workspace->dof_impulse.assign(problem.dof_laws.size(), 0);
   report.islands = static_cast<int>(problem.islands.size());
-  NewtonWorkspace::Solver& solver = *workspace->solver;
-  for (int i = 0; i < report.islands; ++i) {
-    solver.begin(problem, problem.islands[i]);
-    const IslandResult result = solver.solve(options);
+  NewtonWorkspace::Solvers& s = *workspace->solvers;
+  while (static_cast<int>(s.list.size()) < report.islands)
+    s.list.push_back(std::make_unique<IslandSolver>());
+  s.order.resize(report.islands);
+  std::iota(s.order.begin(), s.order.end(), 0);
+  std::sort(s.order.begin(), s.order.end(), [&](int a, int b) {
+    const int size_a = problem.islands[a].group_end - problem.islands[a].group_begin;
+    const int size_b = problem.islands[b].group_end - problem.islands[b].group_begin;
+    return size_a != size_b ? size_a > size_b : a < b;
+  });
+  s.results.resize(report.islands);
+  threads.for_each(report.islands, [&](int k) {
+    IslandSolver& solver = *s.list[k];
+    solver.begin(problem, problem.islands[s.order[k]], s.local_tree.data());
+    s.results[s.order[k]] = solver.solve(options);
     solver.finish(workspace);
+  });
+  for (int i = 0; i < report.islands; ++i) {
+    const IslandResult& result = s.results[i];
     report.iterations += result.iterations;
     report.most_iterations = std::max(report.most_iterations, result.iterations);
     report.factorizations += result.factorizations;

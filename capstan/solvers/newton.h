@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "capstan/base/parallel.h"
 #include "capstan/problem/problem.h"
 #include "capstan/solvers/report.h"
 
@@ -33,11 +34,17 @@ struct NewtonWorkspace {
   std::vector<double> law_impulse;  // [scalar laws]
   std::vector<double> dof_impulse;  // [dof laws] along the law's own direction
 
-  struct Solver;
-  std::shared_ptr<Solver> solver;
+  struct Solvers;
+  std::shared_ptr<Solvers> solvers;
 };
 NewtonWorkspace make_newton_workspace(const Model& model);
 
-SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, NewtonWorkspace* workspace);
+// Islands are solved on all `threads`; the answer has the same bits for any number of them.
+SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
+                          NewtonWorkspace* workspace);
+inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& options,
+                                 NewtonWorkspace* workspace) {
+  return solve_newton(problem, options, Threads(1), workspace);
+}
 
 }  // namespace capstan

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace capstan {
 namespace {
@@ -91,6 +92,8 @@ StepOptions step_options(const Model& model) {
   StepOptions options;
   options.dt = model.options.dt;
   options.integrator = model.options.integrator;
+  options.contact = model.options.contact;
+  options.newton.relative_tolerance = model.options.tolerance;
   return options;
 }
 
@@ -107,14 +110,28 @@ Workspace make_workspace(const Model& model) {
 }
 
 Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last = Clock::now();
+  const auto lap = [&last] {
+    const Clock::time_point now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last).count();
+    last = now;
+    return seconds;
+  };
+  Report report;
+  if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
   calc_free_motion(model, *state, input, dt, theta, &w->motion);
   check_free_motion(model, *state, w->motion, options);
+  report.times.free_motion = lap();
   calc_velocity(model, w->motion.placement, state->v, &w->velocity);
   collide(model, w->motion.placement, w->velocity, dt, &w->collision, &w->contacts);
-  assemble(model, *state, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
-  const SolverReport solver = solve_newton(w->problem, options.newton, &w->newton);
+  report.times.collide = lap();
+  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
+  report.times.assemble = lap();
+  report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
+  report.times.solve = lap();
   balance_trees_with_inner_constraints(model, *state, dt, theta, w);
   const VecX& v = w->newton.v;
 
@@ -128,11 +145,14 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);
-  if (options.fail_if_not_converged) check_solver(model, *state, w->problem, solver);
+  if (options.fail_if_not_converged) check_solver(model, *state, w->problem, report.solver);
   std::swap(*state, w->next);
 
-  Report report{w->motion.iterations, w->motion.residual, w->contacts.size(), 0, solver};
+  report.free_motion_iterations = w->motion.iterations;
+  report.free_motion_residual = w->motion.residual;
+  report.contacts = w->contacts.size();
   for (const double distance : w->contacts.distance) report.deepest = std::max(report.deepest, -distance);
+  report.times.advance = lap();
   return report;
 }
 

@@ -12,6 +12,12 @@
 
 namespace capstan {
 
+// Where the wall time of a step went [s].
+struct StepTimes {
+  double free_motion = 0, collide = 0, assemble = 0, solve = 0, advance = 0;
+  double total() const { return free_motion + collide + assemble + solve + advance; }
+};
+
 // What one step did: the certificate.
 struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
@@ -19,6 +25,7 @@ struct Report {
   int contacts = 0;
   double deepest = 0;   // [m] largest overlap at the beginning of the step
   SolverReport solver;  // the contact problem; momentum_residual is the certificate
+  StepTimes times;
 };
 
 // A step could not be made; the state before it is intact. what() says when, where and why.
@@ -39,6 +46,7 @@ struct Workspace {
   NewtonWorkspace newton;  // impulses of the last step
   State next;
   std::vector<char> tree_kind;
+  Threads threads;
   VecX v_advance;
 };
 Workspace make_workspace(const Model& model);
@@ -48,6 +56,7 @@ struct StepOptions {
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact = {};
   NewtonOptions newton = {};
+  int threads = 1;                    // changes how long a step takes, never its result
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
 };
 StepOptions step_options(const Model& model);  // those of the scene

@@ -71,7 +71,7 @@ struct StepProblem {
     calc_free_motion(model, state, {}, dt, scheme(Integrator::semi_implicit), &motion);
     CollisionWorkspace collision = make_collision_workspace(model);
     collide(model, motion.placement, &collision, &contacts);
-    assemble(model, state, motion, contacts, dt, options, &assembly, &problem);
+    assemble(model, state, {}, motion, contacts, dt, options, &assembly, &problem);
   }
   Answer answer() const { return {&newton.v, newton.impulse, newton.law_impulse, newton.dof_impulse}; }
 };

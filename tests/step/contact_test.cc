@@ -7,6 +7,7 @@
 
 #include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
+#include "capstan/step/contact_forces.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -148,6 +149,60 @@ TEST(Contact, ASlidingBallRollsAtFiveSeventhsOfItsSpeed) {
     EXPECT_NEAR(run.state.v[0], 5.0 / 7, 2e-3);
     EXPECT_NEAR(run.state.v[4] * 0.05, run.state.v[0], 1e-3);  // rolls without slip
   }
+}
+
+// A belt takes a box along: friction mu g until it has the belt's speed, then no slip.
+TEST(Contact, ABeltTakesABoxAlong) {
+  for (int l = 0; l < 4; ++l) {
+    Scene scene = box_on_plane(0.3, 1e6);
+    scene.initial.q["box"] = {0, 0, 0.05 - kGravity / 4e6, 1, 0, 0, 0};
+    scene.shapes[0].surface_velocity = Vec3(0.6, 0, 0);
+    Simulation run(scene, 0.001, kLaws[l]);
+    run.go(0.1);
+    EXPECT_NEAR(run.state.v[0], 0.3 * kGravity * 0.1, 0.01 * 0.3 * kGravity * 0.1) << kLawNames[l];
+    std::vector<ContactForce> forces;
+    calc_contact_forces(run.workspace, &forces);
+    ASSERT_EQ(forces.size(), 4u);
+    Vec3 total = Vec3::Zero();
+    for (const ContactForce& f : forces) {
+      EXPECT_EQ(f.region, ContactRegion::sliding);
+      EXPECT_NEAR(f.slip_W.x(), run.state.v[0] - 0.6, 1e-5);
+      EXPECT_GT(f.friction_W.x(), 0);
+      total += f.force_W();
+    }
+    const double mass = run.model.links[1].mass;
+    EXPECT_NEAR(total.z(), mass * kGravity, 0.01 * mass * kGravity);
+    EXPECT_NEAR(total.x(), 0.3 * mass * kGravity, 0.01 * mass * kGravity);
+    run.go(0.4);
+    EXPECT_NEAR(run.state.v[0], 0.6, 1e-4) << kLawNames[l];
+  }
+}
+
+// A turntable carries a box round: omega r, with the centripetal force mass omega^2 r from friction.
+TEST(Contact, ATurntableCarriesABoxRound) {
+  const double omega = 1.5, r = 0.3;
+  Scene scene = box_on_plane(0.5, 1e6);
+  scene.shapes[0].surface_spin = Vec3(0, 0, omega);
+  scene.initial.q["box"] = {r, 0, 0.05 - kGravity / 4e6, 1, 0, 0, 0};
+  scene.initial.v["box"] = {0, omega * r, 0, 0, 0, omega};
+  Simulation run(scene, 0.0005, ContactLaw::regularized_lagged);
+  run.go(1);
+  EXPECT_NEAR(std::hypot(run.state.q[0], run.state.q[1]), r, 1e-3);
+  EXPECT_NEAR(std::atan2(run.state.q[1], run.state.q[0]), omega, 2e-3);
+  std::vector<ContactForce> forces;
+  std::vector<BodyPairForce> pairs;
+  calc_contact_forces(run.workspace, &forces);
+  sum_contact_forces(run.model, forces, &pairs);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].body_a, 0);
+  EXPECT_EQ(pairs[0].contacts, pairs[0].sticking);
+  const double mass = run.model.links[1].mass;
+  EXPECT_NEAR(pairs[0].friction_W.norm(), mass * omega * omega * r, 0.01 * mass * omega * omega * r);
+  EXPECT_LT(pairs[0].friction_W.dot(run.state.q.head<3>()), 0);  // towards the axis
+  // The same belt at rest and back again, by the input alone.
+  run.input.surface_scale = VecX::Zero(run.model.shapes.size());
+  run.go(0.5);
+  EXPECT_LT(run.state.v.norm(), 1e-4);
 }
 
 TEST(Contact, FrictionNeverDoesPositiveWork) {

@@ -1,0 +1,24 @@
+// Which contact law a step uses, and the numbers that all contacts of a scene share (docs/laws.md).
+#pragma once
+
+#include <array>
+
+namespace capstan {
+
+enum class ContactLaw { sap, lagged, similar, regularized_lagged };
+enum class NormalLaw { hunt_crossley, hertz, kelvin_voigt };
+
+// Names as scene files and the command line have them, in the order of the enums.
+inline constexpr std::array<const char*, 4> kContactLawNames = {"sap", "lagged", "similar",
+                                                                "regularized_lagged"};
+inline constexpr std::array<const char*, 3> kNormalLawNames = {"hunt_crossley", "hertz", "kelvin_voigt"};
+
+struct ContactOptions {
+  ContactLaw law = ContactLaw::regularized_lagged;
+  NormalLaw normal_law = NormalLaw::hunt_crossley;
+  double sigma = 1e-3;           // R_t = sigma w (sap.txt eq. 30)
+  double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
+  double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
+};
+
+}  // namespace capstan

@@ -1,0 +1,64 @@
+#include "capstan/step/contact_forces.h"
+
+#include <algorithm>
+
+#include "capstan/laws/contact_laws.h"
+
+namespace capstan {
+
+void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) {
+  const Problem& problem = w.problem;
+  const Contacts& contacts = w.contacts;
+  forces->resize(contacts.size());
+  for (const ConstraintGroup& group : problem.groups) {
+    Vec6 U = Vec6::Zero();
+    if (group.contact_begin < group.contact_end) {
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        const Tree& tree = problem.model->trees[problem.parts[p].tree];
+        U += problem.jacobian(group, problem.parts[p]) * w.newton.v.segment(tree.dof_begin, tree.num_dofs());
+      }
+    }
+    for (int i = group.contact_begin; i < group.contact_end; ++i) {
+      ContactForce& f = (*forces)[i];
+      const Mat3& R = problem.R_WC[i];
+      const Vec3 v = problem.X[i] * U, gamma = w.newton.impulse[i];
+      f.shape_a = contacts.shape_a[i];
+      f.shape_b = contacts.shape_b[i];
+      f.p_W = contacts.p_WC[i];
+      f.normal_W = contacts.normal[i];
+      f.distance = contacts.distance[i];
+      f.normal_force = gamma.z() / problem.dt;
+      f.friction_W = R.leftCols<2>() * gamma.head<2>() / problem.dt;
+      f.slip_W = R.leftCols<2>() * (v + problem.contacts[i].bias).head<2>();
+      f.region = region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
+    }
+  }
+}
+
+void sum_contact_forces(const Model& model, const std::vector<ContactForce>& forces,
+                        std::vector<BodyPairForce>* pairs) {
+  pairs->clear();
+  for (const ContactForce& f : forces) {
+    int a = model.shapes[f.shape_a].body, b = model.shapes[f.shape_b].body;
+    const double sign = a < b ? 1 : -1;  // of the force on the later body
+    if (a > b) std::swap(a, b);
+    auto at = std::lower_bound(pairs->begin(), pairs->end(), std::pair(a, b),
+                               [](const BodyPairForce& pair, const std::pair<int, int>& key) {
+                                 return std::pair(pair.body_a, pair.body_b) < key;
+                               });
+    if (at == pairs->end() || at->body_a != a || at->body_b != b) {
+      at = pairs->insert(at, BodyPairForce{});
+      at->body_a = a;
+      at->body_b = b;
+    }
+    ++at->contacts;
+    at->sticking += f.region == ContactRegion::sticking;
+    at->sliding += f.region == ContactRegion::sliding;
+    at->normal_force += f.normal_force;
+    at->force_W += sign * f.force_W();
+    at->friction_W += sign * f.friction_W;
+    at->torque_W += sign * cross(f.p_W, f.force_W());
+  }
+}
+
+}  // namespace capstan
