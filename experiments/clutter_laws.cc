@@ -22,7 +22,7 @@ struct Summary {
   double transient_iterations = 0, mean_iterations = 0, mean_condition = 0;
   double transient_condition = 0, steady_condition = 0;  // geometric means
   double penetration = 0;                                // [m] mean over contacts and the last 1.25 s
-  bool converged = true;
+  int not_converged = 0;
 };
 
 Summary simulate(ContactLaw law, double dt, double stiffness, int conditions, double duration) {
@@ -35,7 +35,7 @@ Summary simulate(ContactLaw law, double dt, double stiffness, int conditions, do
   const long every = conditions > 0 ? std::max(1L, std::lround(duration / dt / conditions)) : 0;
   s.run_until(duration, [&] {
     const int iterations = s.report.solver.most_iterations;
-    sum.converged = sum.converged && s.report.solver.converged;
+    sum.not_converged += !s.report.solver.converged;
     sum.time.push_back(s.state.time);
     sum.iterations.push_back(iterations);
     sum.tolerance.push_back(stiction_tolerance(s));
@@ -178,14 +178,15 @@ void stiffness_sweep(const Run& run, Result* result) {
               {},
               true};
   for (const double k : stiffness) table.columns.push_back(fmt::format("{:.0e} N/m", k));
-  bool converged = true;
+  std::vector<int> failures;
   for (const Law& law : kLaws) {
+    failures.push_back(0);
     Series count{law.name, stiffness, {}, law.line, true}, condition = count, penetration = count;
     table.rows.push_back({law.name});
     for (const double k : stiffness) {
       run.tell(0.7, fmt::format("{}, k = {:.0e} N/m", law.name, k));
       const Summary s = simulate(law.law, dt, k, run.is_short ? 10 : 30, run.is_short ? 2.2 : kDuration);
-      converged = converged && s.converged;
+      failures.back() += s.not_converged;
       count.y.push_back(s.mean_iterations);
       condition.y.push_back(s.mean_condition);
       penetration.y.push_back(s.penetration);
@@ -207,13 +208,27 @@ void stiffness_sweep(const Run& run, Result* result) {
                 "about 1e6 N/m at dt = 5 ms: tenths of microns to microns",
                 fmt::format("{:.1e} m at 1e9 N/m, {:.1e} m at the largest", floor, depth[0].y.back()),
                 depth[0].y.back() > 0.5 * floor && floor > 1e-7 && floor < 1e-4);
+  std::string changes;
   double worst = 0;
-  for (const Series& s : iterations) worst = std::max(worst, std::abs(s.y[at(1e7)] / s.y[at(1e5)] - 1));
-  result->claim("iterations from k = 1e5 N/m to that of steel, 1e7 N/m", "change by less than 20 %",
-                fmt::format("by {:.0f} % at most", 100 * worst), worst < 0.2);
-  result->claim(fmt::format("every step converges up to k = {:.0e} N/m", stiffness.back()),
-                "works to 1e12, fails at 1e13", converged ? "all converged" : "some steps did not",
-                converged);
+  for (const Series& i : iterations) {
+    const double change = i.y[at(1e7)] / i.y[at(1e5)] - 1;
+    changes += fmt::format("{}{} {:+.0f} %", changes.empty() ? "" : ", ", i.name, 100 * change);
+    worst = std::max(worst, std::abs(change));
+  }
+  result->claim("iterations from k = 1e5 N/m to that of steel, 1e7 N/m", "change by less than 20 %", changes,
+                worst < 0.2,
+                "several contact points for each pair of bodies, also of bodies that are about to touch, "
+                "where the paper "
+                "has one point for each pair that overlaps; each may open and close within a step");
+  const std::string most = fmt::format("every step up to k = {:.0e} N/m", stiffness.back());
+  result->claim("SAP and regularized Lagged (the default) converge: " + most, "works to 1e12, fails at 1e13",
+                fmt::format("{} steps did not", failures[0] + failures[3]), failures[0] + failures[3] == 0);
+  result->claim(
+      "Lagged and Similar converge: " + most, "works to 1e12, fails at 1e13",
+      fmt::format("{} and {} steps did not within 100 iterations", failures[1], failures[2]),
+      failures[1] + failures[2] == 0,
+      "in impacts Newton's method needs more than our default of 100 iterations, for the reason above; given "
+      "more, it converges up to 1e10 N/m");
   const auto panel = [](const char* title, const char* label, bool log) {
     return PlotOptions{680, 340, title, "stiffness [N/m]", label, true, log, {}, {}};
   };

@@ -186,6 +186,11 @@ const std::vector<Experiment>& all_experiments() {
        "warm starts is much "
        "faster than a general solver for small problems, and not at the price of accuracy.",
        conic_solvers},
+      {"conveyor_belt", "Oscillating conveyor belt", "ICF XI-A, figures 3 and 4",
+       "A box on a belt that swings sticks and slides in turn. With Lagged it does not move up or down; SAP "
+       "and Similar "
+       "lift it while it slides and their normal force has spikes when it sticks again.",
+       conveyor_belt},
       {"falling_sphere", "Falling sphere", "ICF XI-B, figures 6 and 7",
        "A ball falls with a horizontal speed, slides, then rolls, without any rule for rolling. Lagged stops "
        "the "
@@ -200,12 +205,25 @@ const std::vector<Experiment>& all_experiments() {
        "Similar meets "
        "earlier and SAP later.",
        sliding_rod},
+      {"grasp", "Grasp stress test", "ICF XII-B, figures 21 and 22",
+       "A two-finger hand swings a heavy rod on a circle until it slips out. Below the rod's frequency as a "
+       "pendulum the grasp "
+       "holds; above it the time to failure falls steeply. Lagged and Similar agree at small steps, and at "
+       "large ones "
+       "the weak coupling of Lagged is not what limits the accuracy.",
+       grasp},
       {"anisotropic_friction", "Friction that depends on direction",
        "ICF appendix B; course notes 6.1 to 6.3",
        "A friction tensor pushes a sliding body sideways, so that its path is curved. The Matchstick model "
        "makes the tensor "
        "from the structure of both surfaces, a texture makes it from the facets of a normal map.",
        anisotropic_friction},
+      {"simulation_benchmarks", "Benchmarks of the field",
+       "SimBenchmark (Kang and Hwangbo 2018): rolling, bouncing, 666, momentum, energy",
+       "Simple scenes with known answers, on which other engines were measured: a box pushed under rolling "
+       "balls, elastic balls, "
+       "a cube of balls that collapses, a robot that floats freely.",
+       simulation_benchmarks},
   };
   return list;
 }

@@ -37,8 +37,10 @@ void check_options(const RunOptions& o) {
 
 // No output may replace an input, nor another output.
 void check_paths(const RunOptions& o, const std::string& scene_path) {
-  const std::pair<const char*, const std::string&> outputs[] = {
-      {"--log", o.log}, {"--contact-log", o.contact_log}, {"--checkpoint", o.checkpoint}, {"--picture", o.picture}};
+  const std::pair<const char*, const std::string&> outputs[] = {{"--log", o.log},
+                                                                {"--contact-log", o.contact_log},
+                                                                {"--checkpoint", o.checkpoint},
+                                                                {"--picture", o.picture}};
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
     for (const std::string& input : {scene_path, o.resume}) {
@@ -73,9 +75,10 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   row("time per step", fmt::format("mean {:.2f} us, max {:.2f} us", 1e6 * s.mean_step, 1e6 * s.max_step));
   const auto share = [&](double seconds) { return 100 * seconds / std::max(s.times.total(), 1e-12); };
   row("where it went",
-      fmt::format("free motion {:.0f} %, collision {:.0f} %, assembly {:.0f} %, solver {:.0f} %, rest {:.0f} %",
-                  share(s.times.free_motion), share(s.times.collide), share(s.times.assemble),
-                  share(s.times.solve), share(s.times.advance)));
+      fmt::format(
+          "free motion {:.0f} %, collision {:.0f} %, assembly {:.0f} %, solver {:.0f} %, rest {:.0f} %",
+          share(s.times.free_motion), share(s.times.collide), share(s.times.assemble), share(s.times.solve),
+          share(s.times.advance)));
   row("energy", fmt::format("{:.9g} J at the start, {:.9g} J at the end", s.start.total(), s.end.total()));
   row("linear momentum", vector_text(s.end.momentum.tail<3>()) + " N s");
   row("angular momentum", vector_text(s.end.momentum.head<3>()) + " N m s");

@@ -222,8 +222,7 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
     const Vec3 speed =
         V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]));
-    w->reach[i] =
-        2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius + belt);
+    w->reach[i] = 2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius + belt);
   }
   collide_within_reach(model, placement, w, contacts);
 }

@@ -61,7 +61,8 @@ void ContactLog::close() {
 }
 
 void ContactLog::write() {
-  const bool good = std::fwrite(text_.data(), 1, text_.size(), file_) == text_.size() && std::fflush(file_) == 0;
+  const bool good =
+      std::fwrite(text_.data(), 1, text_.size(), file_) == text_.size() && std::fflush(file_) == 0;
   text_.clear();
   if (!good) throw OutputError(path_, std::strerror(errno));
 }

@@ -167,8 +167,7 @@ struct Assembler {
   Vec3 surface_velocity(int id, const Vec3& p_W) const {
     const ModelShape& shape = model.shapes[id];
     if (!shape.has_moving_surface) return Vec3::Zero();
-    const Transform X_WS =
-        shape.link == 0 ? shape.X_LS : motion.placement.X_WL[shape.link] * shape.X_LS;
+    const Transform X_WS = shape.link == 0 ? shape.X_LS : motion.placement.X_WL[shape.link] * shape.X_LS;
     const Vec3 r = p_W - X_WS.p;
     const double scale = input.surface_scale.size() > 0 ? input.surface_scale[id] : 1.0;
     return scale * (X_WS.R * shape.surface_velocity + cross(Vec3(X_WS.R * shape.surface_spin), r));

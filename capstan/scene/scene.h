@@ -136,8 +136,8 @@ struct ShapeInstance {
   unsigned group_bits = 1;  // collides with another where (a.group_bits & b.mask_bits) or the reverse
   unsigned mask_bits = 1;
   double margin = 0;  // [m] contacts are reported within this distance
-  // The surface moves along itself (a belt, a turntable) at surface_velocity [m/s] + surface_spin [rad/s] x r,
-  // r from the shape's origin, both in the shape's frame; its part along the normal does nothing.
+  // The surface moves along itself (a belt, a turntable) at surface_velocity [m/s] + surface_spin [rad/s] x
+  // r, r from the shape's origin, both in the shape's frame; its part along the normal does nothing.
   Vec3 surface_velocity = Vec3::Zero(), surface_spin = Vec3::Zero();
   std::array<float, 4> rgba = {0.6f, 0.6f, 0.65f, 1.0f};
 };
@@ -230,7 +230,7 @@ struct Options {
   double dt = 0.005;                 // [s]
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact;
-  double tolerance = 1e-5;  // eps_r: relative momentum residual at which the contact problem is solved
+  double tolerance = 1e-5;        // eps_r: relative momentum residual at which the contact problem is solved
   double duration = 5;            // [s] of a run, when the command line does not say
   bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)

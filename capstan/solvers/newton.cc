@@ -440,8 +440,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
   workspace->dof_impulse.assign(problem.dof_laws.size(), 0);
   report.islands = static_cast<int>(problem.islands.size());
   NewtonWorkspace::Solvers& s = *workspace->solvers;
-  while (static_cast<int>(s.list.size()) < report.islands)
-    s.list.push_back(std::make_unique<IslandSolver>());
+  while (static_cast<int>(s.list.size()) < report.islands) s.list.push_back(std::make_unique<IslandSolver>());
   s.order.resize(report.islands);
   std::iota(s.order.begin(), s.order.end(), 0);
   std::sort(s.order.begin(), s.order.end(), [&](int a, int b) {

@@ -13,10 +13,10 @@ namespace capstan {
 
 struct ContactForce {
   int shape_a = 0, shape_b = 0;
-  Vec3 p_W = Vec3::Zero();       // [m] where it acts
-  Vec3 normal_W = Vec3::Zero();  // unit, from a to b
-  double distance = 0;           // [m] at the beginning of the step; negative when overlapping
-  double normal_force = 0;       // [N]
+  Vec3 p_W = Vec3::Zero();         // [m] where it acts
+  Vec3 normal_W = Vec3::Zero();    // unit, from a to b
+  double distance = 0;             // [m] at the beginning of the step; negative when overlapping
+  double normal_force = 0;         // [N]
   Vec3 friction_W = Vec3::Zero();  // [N]
   Vec3 slip_W = Vec3::Zero();      // [m/s] tangential, at the end of the step
   ContactRegion region = ContactRegion::open;
