@@ -129,11 +129,10 @@ void scaling(const Run& run, Result* result) {
     times.push_back(contacts.back()), errors.push_back(contacts.back());
     for (const int n : sizes) {
       run.tell(0.2 + (walls ? 0 : 0.25), fmt::format("{} bodies {}", n, name));
+      const double duration = run.is_short ? 1.5 : n > 500 ? 2.5 : n > 100 ? 5 : 10;
       Simulation s = make(n, walls);
       std::vector<double> iterations, residual;
-      s.run_until(run.is_short ? 1.5
-                  : n > 200    ? 4
-                               : 10,
+      s.run_until(duration,
                   [&] {
                     iterations.push_back(s.report.solver.most_iterations);
                     residual.push_back(momentum_error(s));

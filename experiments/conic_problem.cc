@@ -275,10 +275,10 @@ ConicAnswer solve_interior_point(const ConicProblem& p, double tolerance) {
     double infeasible = 0, speed = 1e-300;
     for (int i = 0; i < o.n; ++i) {
       o.add_transposed(i, -o.z[i], &o.rx);
-      const Vec3 u = o.velocity(i, o.v) - o.v_hat[i] + o.R[i].cwiseProduct(o.z[i]);
-      o.rz[i] = o.s[i] - u;
+      const Vec3 Jv = o.velocity(i, o.v), Rz = o.R[i].cwiseProduct(o.z[i]);
+      o.rz[i] = o.s[i] - (Jv - o.v_hat[i] + Rz);
       infeasible = std::max(infeasible, o.rz[i].norm());
-      speed = std::max(speed, u.norm());
+      speed = std::max(speed, Jv.norm() + o.v_hat[i].norm() + Rz.norm());
       gap += o.s[i].dot(o.z[i]);
       o.scaling.emplace_back(o.s[i], o.z[i]);
       o.inverse[i] = (o.scaling[i].W2 + Mat3(o.R[i].asDiagonal())).inverse();

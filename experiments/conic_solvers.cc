@@ -70,7 +70,9 @@ StepProblem measure(const Simulation& s, int bodies, bool walls, const fs::path&
   const ConicErrors ie = errors(conic, answer);
   ipm.iterations = answer.iterations, ipm.momentum = ie.momentum, ipm.complementarity = ie.complementarity;
   if (!answer.converged) ipm.time = std::nan("");
-  *difference = (answer.v - newton.v).norm() / std::max(1e-3, newton.v.norm());
+  // Against the speed that gravity gives all bodies in a step, for at rest velocities are round-off.
+  const double scale = 9.81 * s.workspace.problem.dt * std::sqrt(static_cast<double>(bodies));
+  *difference = (answer.v - newton.v).norm() / std::max(scale, newton.v.norm());
   step.file = folder / fmt::format("clutter_{}_{}_{:04}.txt", bodies, walls ? "walls" : "open", s.state.step);
   save(conic, step.file);
   return step;
@@ -129,7 +131,7 @@ Result conic_solvers(const Run& run) {
                fmt::format("{} bodies {}", n, walls ? "with walls" : "without walls"));
       Simulation s(clutter_scene({n, walls, 1e12, 50, -1}), ContactLaw::sap, 0.01);
       s.options.newton.relative_tolerance = kTolerance;
-      const int last = run.is_short ? 120 : n > 100 ? 400 : 1000, every = last / (run.is_short ? 4 : 10);
+      const int last = run.is_short ? 120 : 1000, every = last / (run.is_short ? 4 : 10);
       while (s.state.step < last) {
         s.step();
         if (s.state.step % every != 0 || s.report.contacts == 0) continue;

@@ -12,7 +12,7 @@
 namespace capstan::experiments {
 namespace {
 
-constexpr double kDuration = 0.04;  // [s]
+constexpr double kDuration = 0.03;  // [s]
 constexpr double kSettled = 0.005;  // [s] the jolt of a start without any depth is over
 constexpr Law kLaws[] = {kSap, kLagged, kSimilar};
 
@@ -113,7 +113,7 @@ void check_impacts(const std::vector<Course>& free, const std::vector<Course>& d
 
 Result sliding_rod(const Run& run) {
   Result result;
-  const double fine = run.is_short ? 5e-7 : 1e-7;
+  const double fine = 1e-7;  // larger ones move the impact of SAP and Similar, also in the short form
   std::vector<Course> courses[2];
   for (const bool dissipates : {false, true}) {
     for (const Law& law : kLaws) {
@@ -170,12 +170,18 @@ Result sliding_rod(const Run& run) {
   result.figure("orders", "Error of the trajectory against the time step (figure 13)",
                 arrange(plots, 2, 640, 380));
   result.tables.push_back(table);
-  const Course coarse = simulate(ContactLaw::lagged, 2e-3, false, 2e-3),
-               similar = simulate(ContactLaw::similar, 2e-3, false, 2e-3);
+  const Course coarse = simulate(ContactLaw::lagged, 2e-3, false, 2e-3);
   result.claim("Lagged misses the impact at steps above 1 ms", "misses it",
-               fmt::format("largest force at 2 ms: {:.0f} N (Similar: {:.0f} N)", coarse.impact_force,
-                           similar.impact_force),
-               coarse.impact_force < 0.5 * similar.impact_force);
+               fmt::format("largest force at 2 ms: {:.0f} N, in the reference {:.0f} N", coarse.impact_force,
+                           courses[0][1].impact_force),
+               coarse.impact_force < 0.1 * courses[0][1].impact_force);
+  result.remarks.push_back(
+      "The paper does not say how deep the tip is at the start; here it just touches. SAP and Similar want "
+      "to glide at mu (dt "
+      "+ tau) v and mu dt v above the ground, so they first throw the rod up a little, the more the larger "
+      "the step. This is why "
+      "their errors without dissipation are larger than those of Lagged here, and why SAP with dissipation "
+      "bounces twice before it jams.");
   return result;
 }
 

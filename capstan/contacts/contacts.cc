@@ -209,7 +209,7 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     if (!std::isfinite(shape.collider.bounding_radius)) {
-      w->reach[i] = 0;
+      w->reach[i] = 2 * dt * shape.surface_velocity.norm();  // a half space may be a belt, too
       continue;
     }
     const double belt =
