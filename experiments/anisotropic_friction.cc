@@ -87,7 +87,7 @@ void puck(const Run& run, Result* result) {
   const Vec2 v0(1, 1);
   const Trajectory exact = analytic_path(Vec2(tensor.along, tensor.across).asDiagonal(), v0);
   const double end = exact.time.back();
-  std::vector<Series> paths = {xy("analytic", exact, LineStyle::dashed, Series::kGray)};
+  std::vector<Series> paths;
   const double dt = 1e-3;
   for (const Law& law : {kLagged, kSimilar, kRegularized}) {
     const Path path = simulate(law.law, dt, tensor, v0, 1.2 * end);
@@ -107,6 +107,7 @@ void puck(const Run& run, Result* result) {
     result->claim(fmt::format("{}: the puck does not turn", law.name), "0 rad as dt goes to 0",
                   fmt::format("{:.1e} rad", path.turn), path.turn < 0.01);
   }
+  paths.push_back(xy("analytic", exact, LineStyle::dashed, Series::kGray));  // over the others
   result->figure(
       "path", "Path of the puck, thrown at 45 degrees, grain along x: mu_x = 0.2, mu_y = 0.5",
       draw_plot(
