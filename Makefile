@@ -8,13 +8,14 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test bench format clean
+.PHONY: help setup build demo test bench experiments format clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     build the command line and the viewer, run a gallery of simulations"
 	@echo "make test     build everything, warnings being errors, and run every test"
 	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
+	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make format   lay out the C++ files with clang-format 14"
@@ -45,6 +46,12 @@ test: setup-format setup-viewer build
 bench: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
 	@bench/run build/bench $(BENCH)
+
+experiments: setup $(BUILD)/build.ninja
+	@tools/setup --optional experiments
+	@tools/conic-solvers
+	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
+	@$(BUILD)/apps/capstan/capstan experiments --all
 
 format: setup-format
 	@tools/format

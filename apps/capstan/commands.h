@@ -19,6 +19,7 @@ enum ExitCode {
   kBadInput = 2,      // a scene or checkpoint cannot be used
   kStepFailed = 3,    // the simulation could not go on
   kCannotWrite = 4,   // an output file cannot be written
+  kClaimFails = 5,    // an experiment ran, and a statement it checks does not hold
   kUsage = 64,        // wrong options
   kBug = 70,          // our mistake
   kInterrupted = 130  // Ctrl-C (143 for a termination signal)
@@ -119,6 +120,13 @@ struct BenchOptions {
   double time_limit = 0;  // [s] of stepping in one run; 0: as compare.py chooses
 };
 int bench(const BenchOptions& options);
+
+struct ExperimentsOptions {
+  std::vector<std::string> names;  // none: list them
+  bool all = false, is_short = false;
+  std::string out = "docs/results";
+};
+int run_experiments(const ExperimentsOptions& options);
 
 // --- Shared by the subcommands ---
 

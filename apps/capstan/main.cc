@@ -17,6 +17,7 @@ Exit codes:
   2    a scene, checkpoint or recording cannot be used; every problem is listed
   3    a step failed; log and checkpoint hold what came before
   4    an output file cannot be written
+  5    an experiment's statement does not hold
   64   wrong command line
   70   internal error
   130  stopped by Ctrl-C; log and checkpoint are complete (143: termination signal)
@@ -38,6 +39,7 @@ struct AllOptions {
   ListOptions list;
   DemoOptions demo;
   BenchOptions bench;
+  ExperimentsOptions experiments;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -149,6 +151,14 @@ void add_others(CLI::App& app, AllOptions& o) {
   bench->add_option("--time-limit", o.bench.time_limit,
                     "Time for one run [s]; default: 10, or 60 with --full");
   bench->add_flag("--docs", o.bench.docs, "Write docs/results/benchmarks.md, too");
+
+  CLI::App* experiments =
+      app.add_subcommand("experiments", "List the published experiments, or run some and write docs/results");
+  experiments->add_option("names", o.experiments.names, "Experiments to run; without any they are listed");
+  experiments->add_flag("--all", o.experiments.all, "Run all of them");
+  experiments->add_flag("--short", o.experiments.is_short, "In a short form of a few seconds each");
+  experiments->add_option("--out", o.experiments.out, "Folder for figures, tables and the page")
+      ->capture_default_str();
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -175,6 +185,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
   if (command == "bench") return bench(options.bench);
+  if (command == "experiments") return run_experiments(options.experiments);
   return demo(options.demo);
 }
 

@@ -224,5 +224,28 @@ TEST(Contacts, RaysHitTheNearestShape) {
   EXPECT_EQ(cast_ray(model, placement, {0, 0, 3}, {0, 0, 1}, kInfinity).shape, -1);
 }
 
+// sap and similar hold what slides mu dt v above the surface, also where it is the belt that moves, and
+// endless.
+TEST(Contacts, AMovingHalfSpaceReachesWhatGlidesOverIt) {
+  Scene scene;
+  scene.shapes = {make_shape("belt", kWorld, HalfSpace{}), make_shape("ball", "ball", Sphere{0.1})};
+  scene.bodies = {free_body("ball", Vec3(0, 0, 0.105))};
+  const double dt = 0.01;
+  for (const double speed : {0.0, 1.0}) {
+    scene.shapes[0].surface_velocity = Vec3(speed, 0, 0);
+    const Model model = compile(scene);
+    Placement placement = make_placement(model);
+    Velocity velocity = make_velocity(model);
+    const State state = initial_state(model);
+    calc_placement(model, state.q, &placement);
+    calc_velocity(model, placement, state.v, &velocity);
+    CollisionWorkspace workspace = make_collision_workspace(model);
+    Contacts contacts;
+    collide(model, placement, velocity, dt, &workspace, &contacts);
+    ASSERT_EQ(contacts.size(), speed > 0 ? 1 : 0);
+    for (const double distance : contacts.distance) EXPECT_NEAR(distance, 0.005, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace capstan

@@ -135,6 +135,34 @@ TEST(Plot, SurvivesEmptyConstantAndNonFiniteSeries) {
   EXPECT_LE(broken.x_max, 960);
 }
 
+TEST(Plot, LogTicksArePowersOfTen) {
+  EXPECT_EQ(log_ticks(0.5, 2e3, 8), (std::vector<double>{1, 10, 100, 1000}));
+  EXPECT_LE(log_ticks(1e-12, 1e12, 6).size(), 7u);
+  const std::vector<double> short_axis = log_ticks(1.5, 30, 6);
+  ASSERT_EQ(short_axis.size(), 4u);
+  EXPECT_DOUBLE_EQ(short_axis[0], 2);
+  EXPECT_DOUBLE_EQ(short_axis[3], 20);
+}
+
+TEST(Plot, LogAxisLeavesOutWhatHasNoLogarithm) {
+  PlotOptions options;
+  options.log_x = options.log_y = true;
+  const Drawing drawing(
+      draw_plot({{"a", {1, 10, 100}, {1e-6, 0, -1}}, {"b", {0, 10, 1000}, {1, 1e3, 1e5}}}, options));
+  EXPECT_GE(drawing.x_min, 0);
+  EXPECT_LE(drawing.x_max, 960);
+  EXPECT_LE(drawing.y_max, 400);
+}
+
+// A peak of one point among 100,000 is drawn: the line's highest point is well above the rest.
+TEST(Plot, LongLinesKeepTheirPeaks) {
+  Series s{"a", {}, {}};
+  for (int i = 0; i < 100000; ++i) s.x.push_back(i), s.y.push_back(i == 54321 ? 10 : 0);
+  const std::string svg = draw_plot({s}, {});
+  EXPECT_LT(svg.size(), 100000u);
+  EXPECT_NE(svg.find(" 44.0L"), std::string::npos);  // the top of the plot
+}
+
 TEST(Plot, ArrangesPictures) {
   const std::string plot = draw_plot({}, {});
   const Drawing four(arrange({plot, plot, plot, plot}, 3, 960, 400));

@@ -1,0 +1,19 @@
+// The experiments, one file each.
+#pragma once
+
+#include "experiments/experiment.h"
+
+namespace capstan::experiments {
+
+Result spring_cylinder(const Run& run);
+Result clutter_sap(const Run& run);
+Result clutter_laws(const Run& run);
+Result conveyor_belt(const Run& run);
+Result falling_sphere(const Run& run);
+Result sliding_rod(const Run& run);
+Result grasp(const Run& run);
+Result anisotropic_friction(const Run& run);
+Result conic_solvers(const Run& run);
+Result simulation_benchmarks(const Run& run);
+
+}  // namespace capstan::experiments

@@ -1,0 +1,142 @@
+// What the experiments stand on: sums, fits, the Hessian and the conic form of a step's problem, the page.
+// The experiments themselves run, in their short form, as tests of their own (CMakeLists.txt).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <set>
+
+#include "experiments/clutter.h"
+#include "experiments/conic_problem.h"
+#include "experiments/experiment.h"
+
+namespace capstan::experiments {
+namespace {
+
+TEST(Sums, OrderOfAPowerLaw) {
+  EXPECT_NEAR(fitted_order({1, 2, 4}, {3, 12, 48}), 2, 1e-12);
+  EXPECT_NEAR(fitted_order({1, 10}, {5, 0.5}), -1, 1e-12);
+}
+
+// The root mean square of sin over whole periods is 1/sqrt 2.
+TEST(Sums, ErrorIntegralIsTheRootMeanSquare) {
+  ErrorIntegral error;
+  for (int i = 0; i <= 1000; ++i) error.add(0.002 * i, std::sin(2 * std::numbers::pi * 0.002 * i));
+  EXPECT_NEAR(error.value(), std::sqrt(0.5), 1e-6);
+}
+
+TEST(Sums, TrajectoriesAreComparedAtTheTimesOfTheFirst) {
+  Trajectory fine, coarse;
+  for (int i = 0; i <= 10; ++i) fine.add(0.1 * i, Vec2(0.1 * i, 0));
+  for (int i = 0; i <= 2; ++i) coarse.add(0.5 * i, Vec2(0.5 * i, 3));
+  EXPECT_NEAR(distance(coarse, fine), 3, 1e-12);
+}
+
+// A step of a clutter in which things touch.
+Simulation clutter_step() {
+  Simulation s(clutter_scene({12, true, 1e12, 50, -1}), ContactLaw::sap, 0.01);
+  s.options.newton.relative_tolerance = 1e-10;
+  s.run_until(0.5);
+  return s;
+}
+
+TEST(StepProblem, CostIsLeastAtTheSolutionAndCurvesAsTheHessianSays) {
+  const Simulation s = clutter_step();
+  const Problem& p = s.workspace.problem;
+  ASSERT_GT(p.contacts.size(), 10u);
+  const VecX& v = s.workspace.newton.v;
+  const MatX H = dense_hessian(p, v);
+  EXPECT_LT((H - H.transpose()).norm(), 1e-9 * H.norm());
+  EXPECT_GT(condition_number(H), 1);
+  for (int k = 0; k < 5; ++k) {
+    const VecX d = VecX::Random(v.size()), small = 1e-7 * d;
+    EXPECT_GE(calc_cost(p, v + 0.1 * d), calc_cost(p, v));
+    // Away from the kinks of the law, where both sides of v have one formula: H is the slope of the gradient,
+    // so the cost rises by d^T H d/2.
+    const double rise = 0.5 * small.dot(H * small);
+    const double up = calc_cost(p, v + small) - calc_cost(p, v),
+                 down = calc_cost(p, v - small) - calc_cost(p, v);
+    EXPECT_NEAR(0.5 * (up + down), rise, 0.5 * rise + 1e-15 * calc_cost(p, v));
+  }
+}
+
+TEST(StepProblem, ConicFormHasTheSameSolution) {
+  const Simulation s = clutter_step();
+  const ConicProblem conic = conic_problem(s.workspace.problem);
+  ASSERT_EQ(conic.contacts.size(), s.workspace.problem.contacts.size());
+  const ConicAnswer newton{s.workspace.newton.v, s.workspace.newton.impulse, 0, true};
+  EXPECT_LT(errors(conic, newton).momentum, 1e-9);
+  EXPECT_LT(errors(conic, newton).complementarity, 1e-12);
+  const ConicAnswer interior = solve_interior_point(conic, 1e-9);
+  EXPECT_TRUE(interior.converged);
+  EXPECT_LT(interior.iterations, 60);
+  EXPECT_LT((interior.v - newton.v).norm(), 1e-5 * newton.v.norm() + 1e-7);
+  // The judge of the test can fail: a wrong velocity has errors.
+  ConicAnswer wrong = newton;
+  wrong.v[0] += 0.01;
+  EXPECT_GT(errors(conic, wrong).momentum, 1e-5);
+}
+
+TEST(StepProblem, ConicFileSaysWhatItHolds) {
+  const Simulation s = clutter_step();
+  const ConicProblem conic = conic_problem(s.workspace.problem);
+  const std::string path = std::string(CAPSTAN_BINARY_DIR) + "/conic_problem.txt";
+  save(conic, path);
+  std::ifstream stream(path);
+  std::string word, version;
+  long dofs, blocks, contacts;
+  stream >> word >> version >> dofs >> blocks >> contacts;
+  EXPECT_EQ(word + " " + version, "capstan-conic-problem 1");
+  EXPECT_EQ(dofs, 72);
+  EXPECT_EQ(blocks, 12);
+  EXPECT_EQ(contacts, static_cast<long>(conic.contacts.size()));
+  stream >> word;
+  EXPECT_EQ(word, "block");
+}
+
+TEST(Page, TellsWhatHoldsDiffersAndFails) {
+  Result result;
+  result.claim("a | b", "1", "1.01", true);
+  EXPECT_TRUE(result.good());
+  result.claim("c", "2", "3", false, "we count otherwise");
+  EXPECT_TRUE(result.good());
+  result.claim("d", "4", "5", false);
+  EXPECT_FALSE(result.good());
+  const std::string part = page_part(all_experiments()[0], result);
+  EXPECT_NE(part.find("| a \\| b | 1 | 1.01 | holds |"), std::string::npos) << part;
+  EXPECT_NE(part.find("| c | 2 | 3 | differs: we count otherwise |"), std::string::npos);
+  EXPECT_NE(part.find("| d | 4 | 5 | **does not hold** |"), std::string::npos);
+}
+
+TEST(Page, IsPutTogetherFromWhatWasRun) {
+  const std::string folder = std::string(CAPSTAN_BINARY_DIR) + "/experiments_page";
+  std::filesystem::remove_all(folder);
+  Result result;
+  result.claim("x", "1", "1", true);
+  result.tables.push_back({"t", "a table", {"a, b", "c"}, {{"1", "say \"2\""}}, true});
+  write_result(all_experiments()[1], result, folder);
+  write_page(folder);
+  std::ifstream stream(folder + "/README.md");
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_NE(page.find(std::string("## ") + all_experiments()[1].title), std::string::npos);
+  EXPECT_NE(page.find(std::string("Not run yet: `") + all_experiments()[0].name), std::string::npos);
+  std::ifstream csv(folder + "/" + all_experiments()[1].name + "/t.csv");
+  const std::string rows{std::istreambuf_iterator<char>(csv), {}};
+  EXPECT_EQ(rows, "\"a, b\",c\n1,\"say \"\"2\"\"\"\n");
+}
+
+// Each has a name of its own, and its short form is a test.
+TEST(Experiments, AreAllTested) {
+  std::ifstream stream(std::string(CAPSTAN_SOURCE_DIR) + "/tests/CMakeLists.txt");
+  const std::string cmake{std::istreambuf_iterator<char>(stream), {}};
+  std::set<std::string> names;
+  for (const Experiment& e : all_experiments()) {
+    EXPECT_TRUE(names.insert(e.name).second) << e.name;
+    EXPECT_NE(cmake.find(e.name), std::string::npos) << e.name << " is not in tests/CMakeLists.txt";
+  }
+}
+
+}  // namespace
+}  // namespace capstan::experiments
