@@ -12,9 +12,9 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo     build the command line and run a first simulation"
+	@echo "make demo     build the command line and the viewer, run a gallery of simulations"
 	@echo "make test     build everything, warnings being errors, and run every test"
-	@echo "make bench    measure against other simulators; tables in build/bench/results"
+	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
 	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
@@ -34,18 +34,18 @@ build/%/build.ninja: CMakePresets.json packages.txt | setup
 build: setup $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: setup $(BUILD)/build.ninja
-	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
+demo: setup setup-viewer $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan viewer_page
 	@$(BUILD)/apps/capstan/capstan demo
 
-test: setup-format build
+test: setup-format setup-viewer build
 	@cd $(BUILD) && if ctest --output-on-failure --no-tests=error --timeout 300 -j $(JOBS); \
 	  then echo "make test: passed ($(PRESET))"; \
 	  else echo "make test: FAILED ($(PRESET)), see above"; exit 1; fi
 
 bench: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
-	@bench/run build/bench
+	@bench/run build/bench $(BENCH)
 
 experiments: setup $(BUILD)/build.ninja
 	@tools/setup --optional experiments
@@ -56,7 +56,10 @@ experiments: setup $(BUILD)/build.ninja
 format: setup-format
 	@tools/format
 
-.PHONY: setup-format setup-bench
+.PHONY: setup-format setup-bench setup-viewer
+# Node, npm and Chromium: what needs them is left out where they cannot be had.
+setup-viewer: setup
+	@tools/setup --optional viewer browser
 setup-format:
 	@tools/setup --optional format
 

@@ -1,5 +1,6 @@
-# The simulators to measure against, as far as they are installed: peer::mujoco, the newest there is (unpacked by
-# tools/peers, else Debian's); PEER_MUJOCO_VERSION says which. Never linked into the library.
+# The simulators to measure against, as far as they are installed. Never linked into the library.
+#   peer::mujoco         the newest there is (unpacked by tools/peers, else Debian's); PEER_MUJOCO_VERSION says which
+#   peer::mujoco_debian  Debian's, where it is another one
 set(CAPSTAN_PEERS_DIR "${PROJECT_SOURCE_DIR}/build/peers" CACHE PATH "Where tools/peers unpacks")
 
 if(NOT TARGET peer::mujoco)
@@ -11,9 +12,12 @@ if(NOT TARGET peer::mujoco)
     set_target_properties(peer::mujoco PROPERTIES IMPORTED_LOCATION ${mujoco_library}
       IMPORTED_SONAME libmujoco.so.${PEER_MUJOCO_VERSION}
       INTERFACE_INCLUDE_DIRECTORIES ${CAPSTAN_PEERS_DIR}/mujoco/include)
-  else()
-    find_package(mujoco QUIET)
-    if(mujoco_FOUND)
+  endif()
+  find_package(mujoco QUIET)
+  if(mujoco_FOUND)
+    if(mujoco_library)
+      add_library(peer::mujoco_debian ALIAS mujoco::mujoco)
+    else()
       set(PEER_MUJOCO_VERSION ${mujoco_VERSION})
       add_library(peer::mujoco INTERFACE IMPORTED GLOBAL)
       target_link_libraries(peer::mujoco INTERFACE mujoco::mujoco)

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "capstan/io/recording.h"
 #include "capstan/step/step.h"
 
 namespace capstan::cli {
 
 enum ExitCode {
   kOk = 0,
-  kWarnings = 1,      // check --strict found warnings
+  kWarnings = 1,      // check --strict found warnings, replay --verify a difference
   kBadInput = 2,      // a scene or checkpoint cannot be used
   kStepFailed = 3,    // the simulation could not go on
   kCannotWrite = 4,   // an output file cannot be written
@@ -37,6 +38,8 @@ struct RunOptions {
   int threads = 1;
   std::string log, contact_log;
   long log_every = 1;
+  std::string record;
+  std::optional<long> record_every;  // steps
   std::string checkpoint;
   double checkpoint_every = 0;  // [s] simulated; 0: only at the end
   std::string resume;
@@ -59,6 +62,40 @@ struct InfoOptions {
 };
 int info(const InfoOptions& options);
 
+struct ReplayOptions {
+  std::string recording;
+  bool verify = false, quiet = false;
+};
+int replay(const ReplayOptions& options);
+
+struct ExportOptions {
+  std::string recording, out;
+  double fps = 30;                           // frames in a second of html, gltf, mp4 and gif
+  double from = -kInfinity, to = kInfinity;  // [s] of the recording
+  int width = 960, height = 600;             // [px] of pictures and films
+  std::string view;                          // camera and what is shown, as after # in the page's address
+};
+int export_recording(const ExportOptions& options);
+// A recording as an HTML file that replays it.
+void write_html(const std::string& recording, const std::string& html, double fps);
+
+struct ViewOptions {
+  std::string what;  // scene or recording
+  std::optional<double> dt;
+  std::string integrator, keyframe, contact_law;
+  std::string host = "127.0.0.1", token;
+  int port = 8377;
+  bool paused = false;
+};
+int view(const ViewOptions& options);
+
+struct PlotCommandOptions {
+  std::string log;  // or recording
+  std::string y = "energy";
+  std::string out = "plot.svg";
+};
+int plot(const PlotCommandOptions& options);
+
 struct ContactsOptions {
   std::string scene, keyframe;
   std::vector<double> ray;  // origin and direction; empty: list the contacts
@@ -73,8 +110,16 @@ int list(const ListOptions& options);
 
 struct DemoOptions {
   std::string out = "build/demo";
+  std::string only;  // one of its scenes; "": all
 };
 int demo(const DemoOptions& options);
+
+struct BenchOptions {
+  bool quick = false, full = false, docs = false;
+  std::string only;       // part of a scene's name
+  double time_limit = 0;  // [s] of stepping in one run; 0: as compare.py chooses
+};
+int bench(const BenchOptions& options);
 
 struct ExperimentsOptions {
   std::vector<std::string> names;  // none: list them
@@ -101,6 +146,20 @@ StepOptions choose_step_options(StepOptions from_scene, const std::optional<doub
 
 // The same with a contact law by name; "" leaves it. Throws UsageError.
 StepOptions choose_contact_law(StepOptions options, const std::string& name);
+
+// What `info` tells of a recording.
+void print_recording_info(const std::string& path, bool json);
+
+// A recording with its scene and model. Throws InputError.
+struct LoadedRecording {
+  Recording recording;
+  Scene scene;
+  Model model;
+  explicit LoadedRecording(const std::string& path)
+      : recording(path),
+        scene(recorded_scene(recording.header())),
+        model(recorded_model(recording.header(), scene)) {}
+};
 
 // Warnings, on stderr.
 void tell_warnings(const LoadedScene& loaded);

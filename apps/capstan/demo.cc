@@ -1,5 +1,6 @@
-// A first look: some shipped scenes, simulated, logged and drawn.
-#include <fmt/core.h>
+// A first look: some shipped scenes, simulated, recorded and drawn; then one of them live in the browser.
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,28 +9,28 @@
 
 #include "apps/capstan/commands.h"
 #include "apps/capstan/simulate.h"
-#include "capstan/dynamics/tree.h"
+#include "capstan/base/closest_name.h"
 #include "capstan/io/output_file.h"
 #include "capstan/io/picture.h"
 #include "capstan/io/plot.h"
+#include "viewer/browser.h"
+#include "viewer/html.h"
 
 namespace capstan::cli {
 namespace {
 
-constexpr int kWidth = 640, kHeight = 480;  // [px] of one picture
-constexpr double kLogSeconds = 0.01;        // between rows
+constexpr int kWidth = 640, kHeight = 480;                // [px] of one SVG picture
+constexpr int kPictureWidth = 960, kPictureHeight = 600;  // [px] of a PNG
+constexpr double kFps = 50;                               // frames in a second
 
 using Control = std::function<void(const Model&, State*)>;
 
 struct Case {
   const char* scene;
   const char* title;
-  double duration;  // [s]
-  int num_frames;
-  std::string trail_body;     // leaves a trail; "": none
-  Vec3 trail_point;           // [m] there
-  double azimuth, elevation;  // [rad] of the camera
-  bool weightless = false;    // gravity off
+  double duration;          // [s]
+  const char* camera;       // for the page's address (viewer/page/src/main.ts)
+  bool weightless = false;  // gravity off
   Control control;
 };
 
@@ -72,92 +73,92 @@ void stride(const Model& model, State* state) {
 
 std::vector<Case> cases() {
   return {
-      {"clutter", "40 boxes and balls fall into a box", 3, 1, "", {}, 0.55, 0.6, false, {}},
-      {"double_pendulum", "double pendulum", 2.2, 9, "lower", {0, 0, -1}, 0.25, 0.12, false, {}},
-      {"gyroscope", "gyroscope", 1.07, 4, "rotor", {0.12, 0, 0}, 0.5, 0.42, false, {}},
-      {"free_body", "T-handle in weightlessness", 2.6, 1, "handle", {0.05, 0, 0}, 0.6, 0.35, false, {}},
-      {"spring_chain", "chain of springs", 10, 1, "", {}, 0.5, 0.3, false, {}},
-      {"humanoid_floating",
-       "person of 27 dofs, running weightless",
-       1.9,
-       1,
-       "",
-       {},
-       0.45,
-       0.15,
-       true,
-       stride},
-      {"arm_reach", "7-dof arm with a 16-dof hand", 2, 6, "palm", {0, 0, 0}, 0.9, 0.25, false, {}},
-      {"quadruped", "quadruped, trotting", 2, 1, "", {}, 0.75, 0.25, false, trot},
+      {"clutter",
+       "40 boxes and balls fall into a box",
+       3,
+       "time=0.75&azimuth=35&elevation=30&zoom=1.25",
+       false,
+       {}},
+      {"conveyor", "two belts and a turntable", 6, "time=2.6&azimuth=20&elevation=34&zoom=1.5", false, {}},
+      {"card_house_and_ball",
+       "a house of cards, and a ball",
+       2.6,
+       "time=1.2&azimuth=28&elevation=18&zoom=1.1",
+       false,
+       {}},
+      {"stack",
+       "each box twice as heavy as the one below",
+       2,
+       "time=2&azimuth=30&elevation=14&zoom=1.1",
+       false,
+       {}},
+      {"humanoid", "a person of 27 dofs falls", 1.6, "time=1.3&azimuth=50&elevation=12&zoom=1.2", false, {}},
+      {"humanoid_floating", "the same, running weightless", 1.9, "time=1.9&azimuth=50&elevation=10&zoom=1.2",
+       true, stride},
+      {"quadruped", "a quadruped trots", 2, "time=1.45&azimuth=40&elevation=14&zoom=1.2", false, trot},
+      {"arm_reach", "7-dof arm with a 16-dof hand", 2, "time=1&azimuth=50&elevation=14&zoom=1.15", false, {}},
+      {"gyroscope", "a gyroscope precesses", 1.07, "time=1&azimuth=40&elevation=24&zoom=1.2", false, {}},
+      {"double_pendulum", "double pendulum", 2.2, "time=2.2&azimuth=15&elevation=8&zoom=1.1", false, {}},
   };
 }
 
 struct Result {
-  std::string name;
-  int num_dofs;
   Summary summary;
   std::vector<std::string> files;
-  std::string picture;
+  std::string picture;  // SVG
 };
 
-Result simulate_case(const Case& c, const std::filesystem::path& folder) {
+// The replay, and a picture of its end where there is a browser to draw it.
+void write_replay(const std::string& recording, const Case& c, const std::filesystem::path& folder,
+                  Result* result) {
+  const std::string html = folder / (std::string(c.scene) + ".html");
+  write_html(recording, html, kFps);
+  result->files.push_back(html);
+  if (viewer::find_browser().empty()) return;
+  const std::string png = folder / (std::string(c.scene) + ".png");
+  try {
+    viewer::picture_of_html(html, fmt::format("ui=0&theme=light&adapt=0&{}", c.camera), kPictureWidth,
+                            kPictureHeight, png);
+  } catch (const OutputError& error) {  // a browser that does not work here is no reason to stop
+    fmt::print(stderr, "note: {}\n", error.what());
+    return;
+  }
+  result->files.push_back(png);
+}
+
+Result simulate_case(const Case& c, const std::filesystem::path& folder, bool with_page) {
   LoadedScene loaded = load(c.scene, false);
-  Model& model = loaded.model;
-  if (c.weightless) model.options.gravity.setZero();
+  if (c.weightless) {
+    loaded.scene.options.gravity.setZero();
+    loaded.model = compile(loaded.scene);
+  }
+  const Model& model = loaded.model;
   State state = initial_state(model);
   const StepOptions step = step_options(model);
-  Result result{c.scene, model.num_velocities(), {}, {}, {}};
-  const auto file = [&](const std::string& ending) {
-    result.files.push_back(folder / (std::string(c.scene) + ending));
-    return result.files.back();
-  };
-
-  const LogHeader header = log_header(model, loaded.path, step);
-  const std::unique_ptr<Log> log = open_log(file(".csv"), header);
-  std::vector<Series> energies;
-  std::vector<int> energy_columns;
-  for (int i = 0; i < static_cast<int>(header.columns.size()); ++i) {
-    if (header.columns[i].group != "energy") continue;
-    energies.push_back({header.columns[i].name.substr(7), {}, {}});
-    energy_columns.push_back(i);
-  }
-  PictureOptions picture{kWidth, kHeight, c.azimuth, c.elevation, 0.28, c.title, {}};
-  Placement placement = make_placement(model);
-  const int trail_body = model.find_body(c.trail_body);
-
+  Result result;
+  result.files.push_back(folder / (std::string(c.scene) + ".capstan"));
+  RecordingWriter recording(result.files.back(), model,
+                            recording_header(loaded.scene, model, loaded.path, step, c.duration));
   const long num_steps = count_steps(0, c.duration, step.dt, 0, 0);
   ProgressLine progress(c.scene, c.duration, true);
   Hooks hooks;
-  hooks.log = log.get();
-  hooks.log_every = std::max(1L, std::lround(kLogSeconds / step.dt));
-  hooks.num_frames = c.num_frames;
+  hooks.recording = &recording;
+  hooks.record_every = std::max(1L, std::lround(1 / (kFps * step.dt)));
+  hooks.num_frames = 1;
   hooks.progress = [&](double fraction) { progress.draw(fraction); };
-  hooks.on_row = [&](const State& s, const VecX& row) {
-    for (std::size_t k = 0; k < energies.size(); ++k) {
-      energies[k].x.push_back(s.time);
-      energies[k].y.push_back(row[energy_columns[k]]);
-    }
-    if (trail_body <= 0) return;
-    calc_placement(model, s.q, &placement);
-    picture.trail.push_back(body_pose(model, placement, trail_body) * c.trail_point);
-  };
   if (c.control) hooks.control = [&](State* s) { c.control(model, s); };
-
   result.summary = simulate(model, step, num_steps, hooks, &state);
-  log->close();
+  recording.close();
   progress.clear();
   if (!result.summary.failure.empty()) throw std::runtime_error(result.summary.failure);
+  PictureOptions picture{kWidth, kHeight, 0.6, 0.4, 0.28, c.title, {}};
   result.picture = draw_picture(model, result.summary.frames, picture);
-  write_file(file(".svg"), result.picture);
-  PlotOptions plot;
-  plot.title = std::string("energy: ") + c.title;
-  plot.y_label = "energy [J]";
-  write_file(file("_energy.svg"), draw_plot(energies, plot));
   const Summary& s = result.summary;
-  fmt::print("{:<18} {:>4} {:>7} {:>8.2f} {:>8.3f} {:>9.1f} {:>12.5g} {:>12.5g} {:>9.1e}\n", c.scene,
-             result.num_dofs, s.num_steps, s.simulated, s.wall, s.simulated / std::max(s.wall, 1e-9),
-             s.start.total(), s.end.total(), s.max_residual);
+  fmt::print("{:<18} {:>4} {:>6} {:>8.2f} {:>8.3f} {:>9.1f} {:>8.1f} {:>9.3f} {:>9.1e}\n", c.scene,
+             model.num_velocities(), s.num_steps, s.simulated, s.wall, s.simulated / std::max(s.wall, 1e-9),
+             s.mean_contacts, 1e3 * s.deepest, s.max_residual);
   std::fflush(stdout);
+  if (with_page && result.summary.signal == 0) write_replay(result.files[0], c, folder, &result);
   return result;
 }
 
@@ -168,21 +169,49 @@ int demo(const DemoOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw OutputError(folder, error.message());
-  fmt::print("{:<18} {:>4} {:>7} {:>8} {:>8} {:>9} {:>12} {:>12} {:>9}\n", "scene", "dofs", "steps",
-             "time [s]", "wall [s]", "real time", "energy at 0", "at the end", "residual");
-  const StopOnSignal stop_on_signal;
+  std::string no_page;
+  try {
+    viewer::read_page();
+  } catch (const std::runtime_error& reason) {
+    no_page = reason.what();
+  }
+  std::vector<Case> chosen = cases();
+  if (!options.only.empty()) {
+    std::vector<std::string> names;
+    for (const Case& c : chosen) names.push_back(c.scene);
+    std::erase_if(chosen, [&](const Case& c) { return options.only != c.scene; });
+    if (chosen.empty()) {
+      throw UsageError(
+          fmt::format("the demo has no scene '{}'; {}", options.only,
+                      did_you_mean(options.only, names, fmt::format("it has {}", fmt::join(names, ", ")))));
+    }
+  }
+  fmt::print("{:<18} {:>4} {:>6} {:>8} {:>8} {:>9} {:>8} {:>9} {:>9}\n", "scene", "dofs", "steps", "time [s]",
+             "wall [s]", "real time", "contacts", "deep [mm]", "residual");
   std::vector<std::string> files, pictures;
-  for (const Case& c : cases()) {
-    const Result result = simulate_case(c, folder);
-    files.insert(files.end(), result.files.begin(), result.files.end());
-    const bool bare = std::string(c.scene) == "spring_chain" || std::string(c.scene) == "free_body";
-    if (!bare) pictures.push_back(result.picture);
-    if (result.summary.signal != 0) return 128 + result.summary.signal;
+  {
+    const StopOnSignal stop_on_signal;
+    for (const Case& c : chosen) {
+      const Result result = simulate_case(c, folder, no_page.empty());
+      files.insert(files.end(), result.files.begin(), result.files.end());
+      pictures.push_back(result.picture);
+      if (result.summary.signal != 0) return 128 + result.summary.signal;
+    }
   }
   files.push_back(folder / "demo.svg");
   write_file(files.back(), arrange(pictures, 3, kWidth, kHeight));
-  fmt::print("\nWritten (open the .svg files in a browser):\n");
+  fmt::print(
+      "\nThe residual is the certificate: the largest relative error in the balance of momentum of any "
+      "step.\n"
+      "Written (open the .html files in a browser: they replay, offline):\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
+  if (!no_page.empty()) fmt::print("note: {}\n", no_page);
+  if (no_page.empty() && ::isatty(STDOUT_FILENO) && ::isatty(STDIN_FILENO)) {
+    fmt::print("\nLive, to push things around:\n");
+    ViewOptions live;
+    live.what = chosen.front().scene;
+    return view(live);
+  }
   return kOk;
 }
 

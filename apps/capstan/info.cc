@@ -193,6 +193,10 @@ void print_json(const LoadedScene& loaded) {
 }  // namespace
 
 int info(const InfoOptions& options) {
+  if (is_recording(options.scene)) {
+    print_recording_info(options.scene, options.json);
+    return kOk;
+  }
   const LoadedScene loaded = load(options.scene, false);
   if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
   if (options.json) {

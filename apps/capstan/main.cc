@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kExitCodes = R"(
 Exit codes:
   0    done
-  1    check --strict: warnings
-  2    a scene or checkpoint cannot be used; every problem is listed
+  1    check --strict: warnings; replay --verify: a difference
+  2    a scene, checkpoint or recording cannot be used; every problem is listed
   3    a step failed; log and checkpoint hold what came before
   4    an output file cannot be written
   5    an experiment's statement does not hold
@@ -25,13 +25,20 @@ Exit codes:
 
 constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf) or the name of a shipped scene";
 
+constexpr const char* kRecording = "Recording (.capstan) that 'capstan run --record' wrote";
+
 struct AllOptions {
   RunOptions run;
   CheckOptions check;
   InfoOptions info;
+  ReplayOptions replay;
+  ExportOptions export_recording;
+  ViewOptions view;
+  PlotCommandOptions plot;
   ContactsOptions contacts;
   ListOptions list;
   DemoOptions demo;
+  BenchOptions bench;
   ExperimentsOptions experiments;
 };
 
@@ -50,9 +57,12 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
-  c->add_option("--log", o.log, "Record to this file: .csv, .h5 or .hdf5");
-  c->add_option("--contact-log", o.contact_log, "Record every contact with its force to this .csv file");
-  c->add_option("--log-every", o.log_every, "Record every n-th step")->capture_default_str();
+  c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
+  c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");
+  c->add_option("--log-every", o.log_every, "Log every n-th step")->capture_default_str();
+  c->add_option("--record", o.record, "Record states and contacts to this file, for replay, view and export");
+  c->add_option("--record-every", o.record_every,
+                "Record every n-th step; default: about 100 frames in a simulated second");
   c->add_option("--checkpoint", o.checkpoint, "Save the state at the end, and when stopped, to this file");
   c->add_option("--checkpoint-every", o.checkpoint_every, "Save it also every so many simulated seconds");
   c->add_option("--resume", o.resume, "Go on from a checkpoint, to the end of the run it belongs to");
@@ -71,8 +81,9 @@ void add_others(CLI::App& app, AllOptions& o) {
   check->add_flag("-q,--quiet", o.check.quiet, "No closing line");
   check->footer(kExitCodes);
 
-  CLI::App* info = app.add_subcommand("info", "Show bodies, joints, dofs, masses, actuators of a scene");
-  info->add_option("scene", o.info.scene, kScene)->required();
+  CLI::App* info = app.add_subcommand(
+      "info", "Show bodies, joints, dofs, masses, actuators of a scene; or what a recording holds");
+  info->add_option("scene", o.info.scene, "Scene file, name of a shipped scene, or recording")->required();
   info->add_flag("--json", o.info.json, "As JSON");
 
   CLI::App* contacts = app.add_subcommand("contacts", "List what touches in a scene at its start");
@@ -84,11 +95,62 @@ void add_others(CLI::App& app, AllOptions& o) {
       ->expected(6);
   contacts->add_flag("--json", o.contacts.json, "As JSON");
 
+  CLI::App* replay = app.add_subcommand("replay", "Take the steps of a recording again and compare");
+  replay->add_option("recording", o.replay.recording, kRecording)->required();
+  replay->add_flag("--verify", o.replay.verify, "Exit code 1 where a state differs in any bit");
+  replay->add_flag("-q,--quiet", o.replay.quiet, "Say nothing unless something differs");
+
+  CLI::App* exporter = app.add_subcommand("export", "Turn a recording into another kind of file");
+  ExportOptions& e = o.export_recording;
+  exporter->add_option("recording", e.recording, kRecording)->required();
+  exporter
+      ->add_option("out", e.out,
+                   "File to write; its extension says the kind: .csv, .h5, .glb, .html, .png, .mp4, .gif")
+      ->required();
+  exporter->add_option("--fps", e.fps, "Frames in a second of .html, .glb, .mp4 and .gif")
+      ->capture_default_str();
+  exporter->add_option("--from", e.from, "Leave out what comes before this time [s]");
+  exporter->add_option("--to", e.to, "Leave out what comes after this time [s]");
+  exporter->add_option("--width", e.width, "Of .png, .mp4 and .gif [px]")->capture_default_str();
+  exporter->add_option("--height", e.height, "Of .png, .mp4 and .gif [px]")->capture_default_str();
+  exporter->add_option("--view", e.view,
+                       "Camera and more, such as \'azimuth=30&elevation=20&zoom=1.2&contacts=0\'");
+
+  CLI::App* view = app.add_subcommand("view", "Watch and steer a simulation, or a recording, in a browser");
+  view->add_option("what", o.view.what, "Scene file, name of a shipped scene, or recording")->required();
+  view->add_option("--dt", o.view.dt, "Time step [s]; default: the scene's");
+  view->add_option("--integrator", o.view.integrator, "As for run");
+  view->add_option("--contact-law", o.view.contact_law, "As for run");
+  view->add_option("--keyframe", o.view.keyframe, "Start from this keyframe of the scene");
+  view->add_flag("--paused", o.view.paused, "Wait for the play button");
+  view->add_option("--port", o.view.port, "Port; where it is taken, another one is chosen")
+      ->capture_default_str();
+  view->add_option("--host", o.view.host, "Address to listen on; others than 127.0.0.1 let other machines in")
+      ->capture_default_str();
+  view->add_option("--token", o.view.token, "Secret word of the address; default: a random one");
+
+  CLI::App* plot = app.add_subcommand("plot", "Draw columns of a log or a recording over time");
+  plot->add_option("log", o.plot.log, "Log (.csv) or recording")->required();
+  plot->add_option("--y", o.plot.y, "Columns, or parts of their names, separated by commas: a plot for each")
+      ->capture_default_str();
+  plot->add_option("--out", o.plot.out, "File to write: .svg, or .png where Chromium is installed")
+      ->capture_default_str();
+
   CLI::App* list = app.add_subcommand("list", "List the scenes that ship with capstan");
   list->add_flag("--paths", o.list.paths, "Their files instead of what they show");
 
-  CLI::App* demo = app.add_subcommand("demo", "Simulate some of the shipped scenes; logs and pictures");
-  demo->add_option("--out", o.demo.out, "Folder for logs and pictures")->capture_default_str();
+  CLI::App* demo =
+      app.add_subcommand("demo", "Simulate some of the shipped scenes; replays, pictures, then one live");
+  demo->add_option("--out", o.demo.out, "Folder for recordings, replays and pictures")->capture_default_str();
+  demo->add_option("--only", o.demo.only, "Only this scene of it");
+
+  CLI::App* bench = app.add_subcommand("bench", "Measure against the other simulators that are installed");
+  bench->add_flag("--quick", o.bench.quick, "A few minutes: the default");
+  bench->add_flag("--full", o.bench.full, "Every scene, size, engine and setting: hours");
+  bench->add_option("--only", o.bench.only, "Only scenes whose name contains this");
+  bench->add_option("--time-limit", o.bench.time_limit,
+                    "Time for one run [s]; default: 10, or 60 with --full");
+  bench->add_flag("--docs", o.bench.docs, "Write docs/results/benchmarks.md, too");
 
   CLI::App* experiments =
       app.add_subcommand("experiments", "List the published experiments, or run some and write docs/results");
@@ -116,8 +178,13 @@ int parse_and_call(int argc, char** argv) {
   if (command == "run") return run(options.run);
   if (command == "check") return check(options.check);
   if (command == "info") return info(options.info);
+  if (command == "replay") return replay(options.replay);
+  if (command == "export") return export_recording(options.export_recording);
+  if (command == "view") return view(options.view);
+  if (command == "plot") return plot(options.plot);
   if (command == "contacts") return contacts(options.contacts);
   if (command == "list") return list(options.list);
+  if (command == "bench") return bench(options.bench);
   if (command == "experiments") return run_experiments(options.experiments);
   return demo(options.demo);
 }

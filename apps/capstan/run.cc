@@ -23,6 +23,10 @@ void check_options(const RunOptions& o) {
     throw UsageError(fmt::format("--threads is {}; give 1 to 1024", o.threads));
   }
   if (o.log_every < 1) throw UsageError(fmt::format("--log-every is {}; give 1 or more steps", o.log_every));
+  if (o.record_every && *o.record_every < 1) {
+    throw UsageError(fmt::format("--record-every is {}; give 1 or more steps", *o.record_every));
+  }
+  if (o.record_every && o.record.empty()) throw UsageError("--record-every needs --record FILE to write to");
   if (!(o.checkpoint_every >= 0) || !std::isfinite(o.checkpoint_every)) {
     throw UsageError(
         fmt::format("--checkpoint-every is {:g} s; give a finite number above 0", o.checkpoint_every));
@@ -39,6 +43,7 @@ void check_options(const RunOptions& o) {
 void check_paths(const RunOptions& o, const std::string& scene_path) {
   const std::pair<const char*, const std::string&> outputs[] = {{"--log", o.log},
                                                                 {"--contact-log", o.contact_log},
+                                                                {"--record", o.record},
                                                                 {"--checkpoint", o.checkpoint},
                                                                 {"--picture", o.picture}};
   for (const auto& [option, path] : outputs) {
@@ -135,6 +140,12 @@ int run(const RunOptions& options) {
 
   const std::unique_ptr<Log> log =
       options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
+  std::unique_ptr<RecordingWriter> recording;
+  if (!options.record.empty()) {
+    recording = std::make_unique<RecordingWriter>(
+        options.record, model,
+        recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt));
+  }
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   ProgressLine progress(model.name, static_cast<double>(num_steps) * step.dt, !options.quiet);
   std::optional<ContactLog> contact_log;
@@ -143,6 +154,8 @@ int run(const RunOptions& options) {
   hooks.log = log.get();
   hooks.contact_log = contact_log ? &*contact_log : nullptr;
   hooks.log_every = options.log_every;
+  hooks.recording = recording.get();
+  hooks.record_every = options.record_every.value_or(default_record_every(step.dt));
   if (options.checkpoint_every > 0) {
     hooks.checkpoint_every = std::max(1L, std::lround(options.checkpoint_every / step.dt));
   }
@@ -161,6 +174,7 @@ int run(const RunOptions& options) {
   progress.clear();
   if (log) log->close();
   if (contact_log) contact_log->close();
+  if (recording) recording->close();
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   if (!options.picture.empty()) write_file(options.picture, draw_picture(model, summary.frames));
 
@@ -173,6 +187,10 @@ int run(const RunOptions& options) {
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
     if (contact_log)
       fmt::print("  {:<22}{}, {} rows\n", "contact log", options.contact_log, contact_log->num_rows());
+    if (recording) {
+      fmt::print("  {:<22}{}, {} frames, {:.2f} MB\n", "recording", options.record, recording->num_frames(),
+                 1e-6 * static_cast<double>(recording->bytes()));
+    }
     if (!options.checkpoint.empty()) fmt::print("  {:<22}{}\n", "checkpoint", options.checkpoint);
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }

@@ -50,6 +50,10 @@ long count_steps(double start_time, double duration, double dt, double time, lon
   return whole(start_time + duration - time);
 }
 
+long default_record_every(double dt) {
+  return std::max(1L, std::lround(std::min(0.01 / dt, 1e9)));
+}
+
 Summary simulate(const Model& model, const StepOptions& options, long num_steps, const Hooks& hooks,
                  State* state) {
   Summary summary;
@@ -68,6 +72,13 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     if (hooks.contact_log && report.contacts > 0) hooks.contact_log->append(model, state->time, workspace);
     logged_step = state->step;
   };
+  long recorded_step = -1;
+  double wall_of_step = 0;
+  const auto record = [&](const Workspace* last) {
+    if (!hooks.recording || recorded_step == state->step) return;
+    hooks.recording->append(*state, report, last, wall_of_step);
+    recorded_step = state->step;
+  };
   const auto keep_frame = [&](long done) {
     const int n = hooks.num_frames;
     if (n <= 0) return;
@@ -78,11 +89,13 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
   const double time_before = state->time;
   summary.start = calc_mechanics(model, *state);
   log();
+  record(nullptr);
   keep_frame(0);
   const double began = wall_seconds();
   double drawn = began, now = began, in_steps = 0;
   for (long i = 0; i < num_steps && !caught_signal; ++i) {
     if (hooks.control) hooks.control(state);
+    if (hooks.recording) hooks.recording->note_input(*state, input);
     const double before = wall_seconds();
     try {
       report = step(model, options, input, state, &workspace);
@@ -91,8 +104,9 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
       break;
     }
     now = wall_seconds();
-    in_steps += now - before;
-    summary.max_step = std::max(summary.max_step, now - before);
+    wall_of_step = now - before;
+    in_steps += wall_of_step;
+    summary.max_step = std::max(summary.max_step, wall_of_step);
     summary.max_residual =
         std::max({summary.max_residual, report.free_motion_residual, report.solver.momentum_residual});
     summary.max_iterations =
@@ -109,6 +123,7 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     summary.not_converged += !report.solver.converged;
     ++summary.num_steps;
     if (summary.num_steps % hooks.log_every == 0) log();
+    if (summary.num_steps % hooks.record_every == 0) record(&workspace);
     keep_frame(summary.num_steps);
     if (hooks.checkpoint_every > 0 && summary.num_steps % hooks.checkpoint_every == 0 &&
         summary.num_steps < num_steps) {
@@ -122,6 +137,7 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
   }
   log();
   if (hooks.log) hooks.log->flush();
+  record(summary.num_steps > 0 && summary.failure.empty() ? &workspace : nullptr);
   summary.signal = caught_signal;
   summary.wall = wall_seconds() - began;
   summary.mean_step = summary.num_steps > 0 ? in_steps / static_cast<double>(summary.num_steps) : 0;

@@ -8,6 +8,7 @@
 
 #include "capstan/io/contact_log.h"
 #include "capstan/io/log.h"
+#include "capstan/io/recording.h"
 
 namespace capstan::cli {
 
@@ -15,7 +16,9 @@ struct Hooks {
   Log* log = nullptr;
   ContactLog* contact_log = nullptr;
   std::function<void(const State&, const VecX& row)> on_row;  // after each row of the log
-  long log_every = 1;                             // steps; the first and the last state are always logged
+  long log_every = 1;  // steps; the first and the last state are always logged
+  RecordingWriter* recording = nullptr;
+  long record_every = 1;                          // steps; the first and the last state are always recorded
   long checkpoint_every = 0;                      // steps; 0: never within the loop
   std::function<void(const State&)> checkpoint;   // called as said, not at the end
   std::function<void(State*)> control;            // before every step; may change state->control
@@ -43,6 +46,9 @@ struct Summary {
 // throw OutputError.
 Summary simulate(const Model& model, const StepOptions& options, long num_steps, const Hooks& hooks,
                  State* state);
+
+// Steps between two frames of a recording: about 100 frames in a simulated second.
+long default_record_every(double dt);
 
 // Steps from `time` to start + duration, for a run whose state has taken `steps_taken` steps of the same dt
 // (or -1: unknown). The last step may reach beyond the end by less than dt.

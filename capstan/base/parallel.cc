@@ -1,5 +1,6 @@
 #include "capstan/base/parallel.h"
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -8,7 +9,10 @@
 namespace capstan {
 
 struct Threads::Arena {
-  explicit Arena(int count) : arena(count) {}
+  explicit Arena(int count)
+      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)),
+        arena(count) {}
+  tbb::global_control control;  // more threads than processors, if that is asked for
   tbb::task_arena arena;
 };
 

@@ -76,7 +76,9 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
     const int xh = std::max(x.link_a, x.link_b), yh = std::max(y.link_a, y.link_b);
     if (xl != yl) return xl < yl;
     if (xh != yh) return xh < yh;
-    return x.point < y.point;  // points are in the order of the pairs of shapes
+    if (x.shape_a != y.shape_a) return x.shape_a < y.shape_a;
+    if (x.shape_b != y.shape_b) return x.shape_b < y.shape_b;
+    return x.point < y.point;
   });
   int low = -1, high = -1;
   for (const Hit& hit : w->hits) {
@@ -103,6 +105,11 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   c->group_begin.push_back(c->size());
 }
 
+// The largest distance of two boxes along an axis; negative when they overlap.
+double gap(const Aabb& a, const Aabb& b) {
+  return std::max((a.lower - b.upper).maxCoeff(), (b.lower - a.upper).maxCoeff());
+}
+
 void collide_within_reach(const Model& model, const Placement& placement, CollisionWorkspace* w,
                           Contacts* contacts) {
   clear(contacts);
@@ -113,12 +120,47 @@ void collide_within_reach(const Model& model, const Placement& placement, Collis
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-    w->boxes[i] = bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->reach[i]);
+    w->boxes[i] =
+        bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->travel[i].norm() + w->spin[i]);
   }
-  for (const ColliderPair& pair : w->broad_phase.update(w->boxes)) {
+  // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
+  // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
+  // themselves; those of a body with a contact then as if it stood still; until there are no more.
+  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->boxes);
+  w->may_stop.assign(model.links.size(), false);
+  w->waiting.clear();
+  const auto collide_within = [&](const ColliderPair& pair, double reach) {
     const int a = w->shape[pair.a], b = w->shape[pair.b];
-    if (!can_collide(model.shapes[a].collider.type, model.shapes[b].collider.type)) continue;
-    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], w->reach[pair.a] + w->reach[pair.b], w);
+    const std::size_t before = w->points.size();
+    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], reach, w);
+    const bool touches = w->points.size() > before;
+    if (touches) w->may_stop[model.shapes[a].link] = w->may_stop[model.shapes[b].link] = true;
+    return touches;
+  };
+  for (const ColliderPair& pair : pairs) {
+    const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
+    if (!can_collide(a.collider.type, b.collider.type)) continue;
+    const double speed_a = w->travel[pair.a].norm(), speed_b = w->travel[pair.b].norm();
+    const double spin = w->spin[pair.a] + w->spin[pair.b];
+    const double reach = (w->travel[pair.a] - w->travel[pair.b]).norm() + spin;
+    const double most = std::max(reach, std::max(speed_a, speed_b) + spin);
+    const double apart = gap(w->boxes[pair.a], w->boxes[pair.b]) + speed_a + speed_b + spin;
+    if (apart > most) continue;
+    const bool touches = apart <= reach && collide_within(pair, reach);
+    if (!touches && most > reach && a.link != 0 && b.link != 0) w->waiting.push_back({pair, most});
+  }
+  for (bool again = true; again && !w->waiting.empty();) {
+    again = false;
+    std::size_t kept = 0;
+    for (const CollisionWorkspace::Waiting& wait : w->waiting) {
+      const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
+      if (w->may_stop[a] || w->may_stop[b]) {
+        again |= collide_within(wait.pair, wait.reach);
+      } else {
+        w->waiting[kept++] = wait;
+      }
+    }
+    w->waiting.resize(kept);
   }
   gather(model, w, contacts);
 }
@@ -194,13 +236,15 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
   }
   w.boxes.resize(colliders.size());
   w.X_WS.resize(colliders.size());
-  w.reach.assign(colliders.size(), 0);
+  w.travel.assign(colliders.size(), Vec3::Zero());
+  w.spin.assign(colliders.size(), 0);
   w.broad_phase = BroadPhase(std::move(colliders), std::move(excluded_links), std::move(excluded_colliders));
   return w;
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  std::fill(w->reach.begin(), w->reach.end(), 0.0);
+  std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
+  std::fill(w->spin.begin(), w->spin.end(), 0.0);
   collide_within_reach(model, placement, w, contacts);
 }
 
@@ -208,21 +252,19 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
              CollisionWorkspace* w, Contacts* contacts) {
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
-    if (!std::isfinite(shape.collider.bounding_radius)) {
-      w->reach[i] = 2 * dt * shape.surface_velocity.norm();  // a half space may be a belt, too
-      continue;
-    }
+    w->travel[i].setZero();
+    w->spin[i] = 0;
+    if (!std::isfinite(shape.collider.bounding_radius)) continue;
     const double belt =
         shape.surface_velocity.norm() + shape.surface_spin.norm() * shape.collider.bounding_radius;
-    if (shape.link == 0) {
-      w->reach[i] = 2 * dt * belt;
-      continue;
-    }
+    w->spin[i] = 2 * dt * belt;
+    if (shape.link == 0) continue;
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
-    const Vec3 speed =
-        V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]));
-    w->reach[i] = 2 * dt * (speed.norm() + V.head<3>().norm() * shape.collider.bounding_radius + belt);
+    w->travel[i] =
+        2 * dt *
+        (V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree])));
+    w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
   }
   collide_within_reach(model, placement, w, contacts);
 }

@@ -55,7 +55,16 @@ struct CollisionWorkspace {
   std::vector<int> shape;  // of each collider
   std::vector<Aabb> boxes;
   std::vector<Transform> X_WS;
-  std::vector<double> reach;  // [m] how far each collider may get in the step; 0 without velocities
+  // How far each collider may get in the step [m]: its centre goes by `travel`, any point of it relative to
+  // the centre by `spin`. Zero without velocities.
+  std::vector<Vec3> travel;
+  std::vector<double> spin;
+  std::vector<char> may_stop;  // [links] has a contact
+  struct Waiting {
+    ColliderPair pair;
+    double reach;
+  };
+  std::vector<Waiting> waiting;  // pairs that come near only if one of them stops
   std::vector<ContactPoint> points;
   struct Hit {
     int link_a, link_b, shape_a, shape_b, point;
@@ -70,9 +79,10 @@ void collide(const Model& model, const Placement& placement, CollisionWorkspace*
              Contacts* contacts);
 
 // The same, with what could come into contact within dt at these velocities (speculative contact): shapes
-// nearer than 2 dt times their speed are reported with their positive distance. Without it a fast body would
-// be noticed only once it overlaps, and the laws that glide (sap, similar: mu (dt + tau) v above the surface)
-// would lose their contact.
+// nearer than 2 dt times their speed relative to each other (or, where one of them touches something and may
+// be stopped by it, times the speed of the other) are reported with their positive distance. Without it a
+// fast body would be noticed only once it overlaps, and the laws that glide (sap, similar: mu (dt + tau) v
+// above the surface) would lose their contact.
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
              CollisionWorkspace* workspace, Contacts* contacts);
 

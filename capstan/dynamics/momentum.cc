@@ -59,6 +59,12 @@ Vec3 calc_tree_com(const Model& model, const Placement& placement, int t) {
   return placement.origin[t] + h / mass;
 }
 
+// Spheres, cubes and the like: the inertia is the same about every axis, however the body turns.
+bool is_isotropic(const Mat3& inertia) {
+  const double i = inertia(0, 0);
+  return (inertia - i * Mat3::Identity()).cwiseAbs().maxCoeff() <= 1e-15 * i;
+}
+
 // The w that gives the momentum `target`: see the head of momentum.h. I and l in root axes. Returns the
 // better of the two guesses when Newton cannot improve it.
 Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, const Vec3& target, double dt,
@@ -73,17 +79,21 @@ Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, co
     return target - L;
   };
   Vec3 e = error(w);
-  if (const Vec3 e0 = error(w0); !(e.norm() <= e0.norm())) {
-    w = w0;
-    e = e0;
+  const double size = target.norm(), enough = 1e-16 * size;
+  if (!(e.norm() < 1e-2 * size)) {  // a poor guess: is the old velocity a better one?
+    if (const Vec3 e0 = error(w0); !(e.norm() <= e0.norm())) {
+      w = w0;
+      e = e0;
+    } else {
+      e = error(w);
+    }
   }
-  e = error(w);
-  const double enough = 1e-16 * target.norm();
   for (int i = 0; i < 30 && e.norm() > enough; ++i) {
     const Mat3 J = I_W + dt * theta_vq * (I_W * skew(w) - skew(L)) * left_jacobian(phi);
     Vec3 d = J.inverse() * e;
     Vec3 e_try = error(w + d);
-    for (int k = 0; k < 10 && !(e_try.norm() < e.norm()); ++k) {
+    // Shorter steps are of use far from the root only; near it what is left is round-off.
+    for (int k = 0; k < 10 && e.norm() > 1e-12 * size && !(e_try.norm() < e.norm()); ++k) {
       d /= 2;
       e_try = error(w + d);
     }
@@ -185,7 +195,9 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   }
   const Mat3 I = X1.R.transpose() * inertia * X1.R;
   const Vec3 l = X1.R.transpose() * (L_now - inertia * omega);
-  const Vec3 turned = solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
+  const bool is_ball = is_free && tree.link_end == tree.link_begin + 1 && is_isotropic(root.inertia);
+  const Vec3 turned =
+      is_ball ? Vec3(L / root.inertia(0, 0)) : solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
   v->segment<3>(iw) = F.transpose() * turned;
   if (is_free) {
     // P = m (u + w x arm) + p, with arm and p (from the joints) carried along by the root.

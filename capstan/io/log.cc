@@ -130,21 +130,8 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options) {
-  LogHeader header{model.name, file, options, {{"time", "time", "s"}}};
-  std::vector<LogColumn>& columns = header.columns;
-  for (const ModelJoint& joint : model.joints) {
-    for (const Component& c : position_components(joint.type)) {
-      columns.push_back({"q", joint.name + ".q" + c.name, c.unit});
-    }
-  }
-  for (const ModelJoint& joint : model.joints) {
-    for (const Component& c : velocity_components(joint.type)) {
-      columns.push_back({"v", joint.name + ".v" + c.name, c.unit});
-    }
-  }
-  // The unit of a control depends on the actuator's gain, which has none in scene files.
-  for (const ModelActuator& a : model.actuators) columns.push_back({"control", a.name + ".control", "1"});
+std::vector<LogColumn> log_numbers() {
+  std::vector<LogColumn> columns;
   for (const char* kind : {"kinetic", "gravity", "spring", "total"}) {
     columns.push_back({"energy", std::string("energy.") + kind, "J"});
   }
@@ -163,13 +150,49 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   columns.push_back({"solver", "contact.islands", "1"});
   columns.push_back({"solver", "contact.factorizations", "1"});
   columns.push_back({"solver", "contact.line_search_evaluations", "1"});
+  return columns;
+}
+
+LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options) {
+  LogHeader header{model.name, file, options, {{"time", "time", "s"}}};
+  std::vector<LogColumn>& columns = header.columns;
+  for (const ModelJoint& joint : model.joints) {
+    for (const Component& c : position_components(joint.type)) {
+      columns.push_back({"q", joint.name + ".q" + c.name, c.unit});
+    }
+  }
+  for (const ModelJoint& joint : model.joints) {
+    for (const Component& c : velocity_components(joint.type)) {
+      columns.push_back({"v", joint.name + ".v" + c.name, c.unit});
+    }
+  }
+  // The unit of a control depends on the actuator's gain, which has none in scene files.
+  for (const ModelActuator& a : model.actuators) columns.push_back({"control", a.name + ".control", "1"});
+  for (LogColumn& column : log_numbers()) columns.push_back(std::move(column));
   return header;
 }
 
-void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row) {
+void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers) {
   const Mechanics m = calc_mechanics(model, state);
+  numbers->resize(19);
+  int n = 0;
+  for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*numbers)[n++] = e;
+  for (const double p : m.momentum) (*numbers)[n++] = p;
+  (*numbers)[n++] = report.free_motion_residual;
+  (*numbers)[n++] = report.free_motion_iterations;
+  (*numbers)[n++] = report.contacts;
+  (*numbers)[n++] = report.deepest;
+  (*numbers)[n++] = report.solver.momentum_residual;
+  (*numbers)[n++] = report.solver.most_iterations;
+  (*numbers)[n++] = report.solver.islands;
+  (*numbers)[n++] = report.solver.factorizations;
+  (*numbers)[n++] = report.solver.line_search_evaluations;
+  CAPSTAN_ASSERT(n == numbers->size());
+}
+
+void make_log_row(const Model& model, const State& state, const VecX& numbers, VecX* row) {
   // Joints are logged in their own order, which need not be that of q and v.
-  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + 19);
+  row->resize(1 + state.q.size() + state.v.size() + state.control.size() + numbers.size());
   int n = 0;
   (*row)[n++] = state.time;
   for (const ModelJoint& joint : model.joints) {
@@ -179,18 +202,14 @@ void calc_log_row(const Model& model, const State& state, const Report& report, 
     for (int i = 0; i < num_velocities(joint.type); ++i) (*row)[n++] = state.v[joint.v + i];
   }
   for (const double u : state.control) (*row)[n++] = u;
-  for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*row)[n++] = e;
-  for (const double p : m.momentum) (*row)[n++] = p;
-  (*row)[n++] = report.free_motion_residual;
-  (*row)[n++] = report.free_motion_iterations;
-  (*row)[n++] = report.contacts;
-  (*row)[n++] = report.deepest;
-  (*row)[n++] = report.solver.momentum_residual;
-  (*row)[n++] = report.solver.most_iterations;
-  (*row)[n++] = report.solver.islands;
-  (*row)[n++] = report.solver.factorizations;
-  (*row)[n++] = report.solver.line_search_evaluations;
-  CAPSTAN_ASSERT(n == row->size());
+  row->tail(numbers.size()) = numbers;
+  CAPSTAN_ASSERT(n + numbers.size() == row->size());
+}
+
+void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row) {
+  VecX numbers;
+  calc_log_numbers(model, state, report, &numbers);
+  make_log_row(model, state, numbers, row);
 }
 
 Log::Log(int num_columns) : num_columns_(num_columns), flushed_at_(seconds_now()) {}

@@ -38,7 +38,13 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 // The numbers for those columns. The report is that of the step that led to the state.
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row);
 
-// One open recording. All functions throw OutputError; the destructor closes and hides errors, so that a run
+// Their parts: the columns after time, q, v and control, the same for every model, with their numbers, and a
+// row put together from a state and those.
+std::vector<LogColumn> log_numbers();
+void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers);
+void make_log_row(const Model& model, const State& state, const VecX& numbers, VecX* row);
+
+// One open log. All functions throw OutputError; the destructor closes and hides errors, so that a run
 // that ends well calls close().
 class Log {
  public:
@@ -59,7 +65,7 @@ class Log {
   double flushed_at_;
 };
 
-// Opens a recording, replacing an old file. The kind is told by the extension: .csv, .h5 or .hdf5.
+// Opens a log, replacing an old file. The kind is told by the extension: .csv, .h5 or .hdf5.
 std::unique_ptr<Log> open_log(const std::string& path, const LogHeader& header);
 
 // RFC 4180: a field with a comma, quote or line break is quoted, its quotes doubled.

@@ -2,6 +2,8 @@
 // .yaml).
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 
 #include "capstan/base/diagnostics.h"
@@ -27,6 +29,10 @@ Scene read_scene(const std::string& path);
 
 // The three readers. `directory`-relative paths inside a file are relative to that file.
 Scene read_yaml(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
+// YAML that is in memory already; its shapes find their meshes by the names in `meshes`, then as files.
+Scene read_yaml_text(const std::string& text,
+                     const std::map<std::string, std::shared_ptr<const TriangleMesh>>& meshes,
+                     Diagnostics* diagnostics, const ReadLimits& limits = {});
 Scene read_urdf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
 Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
 

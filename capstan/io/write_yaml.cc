@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -167,15 +168,15 @@ struct ShapeKeys {
   }
 };
 
-const TriangleMesh* mesh_of(const Shape& shape) {
-  if (const auto* convex = std::get_if<ConvexMesh>(&shape)) return convex->mesh.get();
-  if (const auto* surface = std::get_if<SurfaceMesh>(&shape)) return surface->mesh.get();
-  if (const auto* grid = std::get_if<SignedDistanceMesh>(&shape)) return grid->mesh.get();
+std::shared_ptr<const TriangleMesh> mesh_of(const Shape& shape) {
+  if (const auto* convex = std::get_if<ConvexMesh>(&shape)) return convex->mesh;
+  if (const auto* surface = std::get_if<SurfaceMesh>(&shape)) return surface->mesh;
+  if (const auto* grid = std::get_if<SignedDistanceMesh>(&shape)) return grid->mesh;
   return nullptr;
 }
 
 std::string shape_text(const ShapeInstance& shape, const std::map<const TriangleMesh*, std::string>& files) {
-  const TriangleMesh* mesh = mesh_of(shape.shape);
+  const TriangleMesh* mesh = mesh_of(shape.shape).get();
   if (mesh && !files.count(mesh)) {
     return fmt::format("  # shape {} of body {} is left out: its mesh has no file\n", quoted(shape.name),
                        quoted(shape.body));
@@ -366,6 +367,15 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   return out;
 }
 
+std::vector<std::shared_ptr<const TriangleMesh>> meshes_of(const Scene& scene) {
+  std::vector<std::shared_ptr<const TriangleMesh>> meshes;
+  for (const ShapeInstance& shape : scene.shapes) {
+    auto mesh = mesh_of(shape.shape);
+    if (mesh && std::find(meshes.begin(), meshes.end(), mesh) == meshes.end()) meshes.push_back(mesh);
+  }
+  return meshes;
+}
+
 bool save_yaml(const Scene& scene, const std::string& path, Diagnostics* diagnostics) {
   namespace fs = std::filesystem;
   auto save = [&](const fs::path& file, const std::string& text) {
@@ -378,15 +388,13 @@ bool save_yaml(const Scene& scene, const std::string& path, Diagnostics* diagnos
     return false;
   };
   std::map<const TriangleMesh*, std::string> files;
-  for (const ShapeInstance& shape : scene.shapes) {
-    const TriangleMesh* mesh = mesh_of(shape.shape);
-    if (!mesh || files.count(mesh)) continue;
+  for (const auto& mesh : meshes_of(scene)) {
     const std::string name = fmt::format("{}_mesh{}.obj", fs::path(path).stem().string(), files.size() + 1);
     std::string text = "# written by Capstan\n";
     for (const Vec3& v : mesh->vertices) text += fmt::format("v {} {} {}\n", v.x(), v.y(), v.z());
     for (const auto& t : mesh->triangles) text += fmt::format("f {} {} {}\n", t[0] + 1, t[1] + 1, t[2] + 1);
     if (!save(fs::path(path).parent_path() / name, text)) return false;
-    files[mesh] = name;
+    files[mesh.get()] = name;
   }
   return save(path, write_yaml(scene, files));
 }

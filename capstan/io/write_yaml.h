@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "capstan/base/diagnostics.h"
 #include "capstan/scene/scene.h"
@@ -13,6 +15,9 @@ namespace capstan {
 // are the default are left out. Meshes are referred to by file: `mesh_files` names the file of each; a shape
 // whose mesh has none is left out with a comment that says so.
 std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, std::string>& mesh_files = {});
+
+// The meshes of a scene's shapes, each once, in the order of the shapes.
+std::vector<std::shared_ptr<const TriangleMesh>> meshes_of(const Scene& scene);
 
 // Writes the scene to `path` and its meshes beside it as <stem>_mesh1.obj, ...; false (and an error in
 // `diagnostics`) when a file cannot be written. Convex and surface meshes keep their vertices and triangles.

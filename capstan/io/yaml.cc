@@ -55,14 +55,12 @@ bool check_version(YamlFields* root) {
   return false;
 }
 
-}  // namespace
-
-Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics* diagnostics) {
+// `path` is where the text came from, and where relative paths in it start.
+Scene read_text(const std::string& text, const std::string& path, YamlSession* session,
+                Diagnostics* diagnostics) {
   Scene scene;
   scene.file = path;
   scene.name = std::filesystem::path(path).stem().string();
-  std::string text;
-  if (!read_file(path, session->limits.max_file_bytes, "scene", {path, 0}, &text, diagnostics)) return scene;
   const std::shared_ptr<const YamlNode> tree = parse_yaml(text, path, session->limits, diagnostics);
   if (!tree) return scene;
 
@@ -95,6 +93,27 @@ Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics*
   }
   session->open_files.pop_back();
   return scene;
+}
+
+}  // namespace
+
+Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics* diagnostics) {
+  std::string text;
+  if (read_file(path, session->limits.max_file_bytes, "scene", {path, 0}, &text, diagnostics)) {
+    return read_text(text, path, session, diagnostics);
+  }
+  Scene scene;
+  scene.file = path;
+  scene.name = std::filesystem::path(path).stem().string();
+  return scene;
+}
+
+Scene read_yaml_text(const std::string& text,
+                     const std::map<std::string, std::shared_ptr<const TriangleMesh>>& meshes,
+                     Diagnostics* diagnostics, const ReadLimits& limits) {
+  YamlSession session{limits, {}, {}, {}};
+  for (const auto& [name, mesh] : meshes) session.meshes[{name, 1, 1, 1}] = mesh;
+  return read_text(text, "", &session, diagnostics);
 }
 
 Scene read_yaml(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {

@@ -70,6 +70,7 @@ struct NormalData {
 //   static double force(const ContactInput&, double phi, double v_n);   // the definition
 //   static NormalData make(const ContactInput&);
 //   static NormalResponse evaluate(const NormalData&, double v_n);
+//   static double resolve(const NormalData&, double rho, double z);    // optional: see resolve.h
 struct NormalResponse {
   double cost = 0, impulse = 0, slope = 0;
 };

@@ -56,6 +56,12 @@ struct HuntCrossley {
             u * (c.c0 + c.c1 * (c.offset + u)),                      //
             c.c0 + c.c1 * (c.offset + 2 * u)};
   }
+
+  // The root v of n(v) = rho (v - z), for z < v_hat (resolve.h): a quadratic equation in u = v_hat - v.
+  static double resolve(const NormalData& c, double rho, double z) {
+    const double free = c.v_hat - z, b = c.c0 + c.c1 * c.offset + rho;
+    return c.v_hat - 2 * rho * free / (b + std::sqrt(b * b + 4 * c.c1 * rho * free));
+  }
 };
 
 }  // namespace capstan

@@ -37,6 +37,11 @@ struct KelvinVoigt {
     if (u <= 0) return {};
     return {0.5 * c.c0 * u * u, c.c0 * u, c.c0};
   }
+
+  // The root v of n(v) = rho (v - z), for z < v_hat (resolve.h).
+  static double resolve(const NormalData& c, double rho, double z) {
+    return (rho * z + c.c0 * c.v_hat) / (rho + c.c0);
+  }
 };
 
 }  // namespace capstan

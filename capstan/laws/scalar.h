@@ -19,11 +19,18 @@ namespace capstan {
 struct ScalarLaw {
   double v_hat = 0;  // [m/s or rad/s]
   double R = 1;      // [1/kg or 1/(kg m^2)] > 0
+  double mass = 1;   // [kg or kg m^2] that the constraint moves: the inverse of the Delassus diagonal
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 
 inline double scalar_impulse(const ScalarLaw& law, double v) {
   return std::clamp((law.v_hat - v) / law.R, law.lower, law.upper);
+}
+
+// The velocity u at which gamma(u) = mass (u - z): what the constraint makes of its own mass, were it alone
+// and moving at z (resolve.h).
+inline double resolve(const ScalarLaw& law, double z) {
+  return z + std::clamp((law.v_hat - z) / (law.R + 1 / law.mass), law.lower, law.upper) / law.mass;
 }
 
 // Returns the impulse; also the cost and the Hessian d2l/dv2 = -dgamma/dv >= 0.

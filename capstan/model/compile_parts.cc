@@ -115,9 +115,11 @@ void ModelCompiler::compile_transmissions() {
 
   for (const Actuator& actuator : scene.actuators) {
     const std::string who = quoted("actuator", actuator.name);
-    ModelActuator entry{
-        actuator.name,   {}, actuator.gain, actuator.bias, actuator.control_range, actuator.force_range,
-        actuator.control};
+    ModelActuator entry{// Plus zero: -0 and 0 are one number, and so must be one fingerprint.
+                        actuator.name,          {},
+                        actuator.gain,          actuator.bias + Vec3::Zero(),
+                        actuator.control_range, actuator.force_range,
+                        actuator.control};
     if (actuator.joint.empty() == actuator.tendon.empty()) {
       diagnostics.error(actuator.where, who + " must act on exactly one of a joint and a tendon", "name one");
       continue;

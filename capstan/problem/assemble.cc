@@ -5,12 +5,17 @@
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/rotation.h"
+#include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
 
 namespace capstan {
 namespace {
 
 constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
+
+// Rigid ties are softer than nothing by this part of the near-rigid R: under a load that accelerates what it
+// ties at a, they give way by 2.5e-5 a dt^2. They never open or close, so Newton's method does not mind.
+constexpr double kTieSoftness = 0.1;
 
 struct Assembler {
   const Model& model;
@@ -63,6 +68,21 @@ struct Assembler {
     return group;
   }
 
+  // A^-1 of a tree with six dofs, made when first asked for in a step.
+  const Mat6& inverse(int t) const {
+    Mat6& inverse = w.inverse[t];
+    if (w.has_inverse[t]) return inverse;
+    w.has_inverse[t] = true;
+    const Tree& tree = model.trees[t];
+    for (int i = 0; i < 6; ++i) {
+      w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
+      solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
+                     tree.dof_end);
+      inverse.col(i) = w.column.segment<6>(tree.dof_begin);
+    }
+    return inverse;
+  }
+
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
   Mat6 calc_delassus(const ConstraintGroup& group) const {
     Mat6 W = Mat6::Zero();
@@ -71,6 +91,11 @@ struct Assembler {
       const GroupPart& part = problem.parts[p];
       const Tree& tree = model.trees[part.tree];
       const auto J = problem.jacobian(group, part);
+      if (rows == 6 && tree.num_dofs() == 6) {
+        const Mat6 J6 = J, JA = J6 * inverse(part.tree);
+        W.noalias() += JA * J6.transpose();
+        continue;
+      }
       for (int i = 0; i < rows; ++i) {
         w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
         solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
@@ -79,7 +104,7 @@ struct Assembler {
           W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
       }
     }
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < rows; ++i) {  // the two ways above agree in the lower triangle only
       for (int j = 0; j < i; ++j) W(j, i) = W(i, j);
     }
     return W;
@@ -111,6 +136,7 @@ struct Assembler {
       tau = beta / std::numbers::pi * dt;
     }
     law.R = R;
+    law.mass = 1 / std::max(W, 1e-18);
     law.v_hat = -phi / (dt + tau);
     return law;
   }
@@ -157,6 +183,7 @@ struct Assembler {
         in.beta = o.beta;
         problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
         problem.X.push_back(X);
+        problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
         problem.R_WC.push_back(R);
       }
       problem.groups.push_back(group);
@@ -222,7 +249,8 @@ struct Assembler {
       if (joint.dry_friction > 0) {
         for (int k = joint.v; k < joint.v + n; ++k) {
           ScalarLaw law;
-          law.R = problem.options.sigma * dof_delassus(k);
+          law.mass = 1 / std::max(dof_delassus(k), 1e-18);
+          law.R = problem.options.sigma / law.mass;
           law.upper = dt * joint.dry_friction;
           law.lower = -law.upper;
           problem.dof_laws.push_back({k, 1, law});
@@ -277,7 +305,8 @@ struct Assembler {
         ConstraintGroup group = begin_group(1);
         add_terms(&group, tendon.transmission, 1);
         ScalarLaw law;
-        law.R = problem.options.sigma * calc_delassus(group)(0, 0);
+        law.mass = 1 / std::max(calc_delassus(group)(0, 0), 1e-18);
+        law.R = problem.options.sigma / law.mass;
         law.upper = dt * tendon.dry_friction;
         law.lower = -law.upper;
         problem.laws.push_back(law);
@@ -286,18 +315,33 @@ struct Assembler {
     }
   }
 
+  // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
+  // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
+  // right to second order in dt (step/close_loops.h does the rest). Then J v is as far below zero after a
+  // step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
+  // loses w^2 dt of its energy in a second.
+  void add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
+    const Mat6 W = calc_delassus(group);
+    Vec6 curvature = Vec6::Zero();
+    if (is_rigid(model, c)) {
+      curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * calc_motion(group, state.v);
+    }
+    for (int i = 0; i < group.num_rows; ++i) {
+      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
+      problem.laws.back().v_hat -= curvature[i] / dt;
+      if (is_rigid(model, c)) problem.laws.back().R *= kTieSoftness;
+    }
+    problem.groups.push_back(group);
+  }
+
   void add_coupler(const ModelConstraint& c, int id) {
     const ModelJoint& a = model.joints[c.joint_a];
-    const auto relative = [&](const ModelJoint& j) { return state.q[j.q] - model.dofs[j.v].reference; };
-    double value = c.polynomial[0], slope = 0;
+    double slope = 0;
     if (c.joint_b >= 0) {
-      const double x = relative(model.joints[c.joint_b]);
+      const ModelJoint& b = model.joints[c.joint_b];
+      const double x = state.q[b.q] - model.dofs[b.v].reference;
       double power = 1;
-      for (int k = 1; k < 5; ++k) {
-        slope += k * c.polynomial[k] * power;
-        power *= x;
-        value += c.polynomial[k] * power;
-      }
+      for (int k = 1; k < 5; ++k, power *= x) slope += k * c.polynomial[k] * power;
     }
     ConstraintGroup group = begin_group(1);
     group.constraint = id;
@@ -308,9 +352,7 @@ struct Assembler {
       const int tree_b = tree_of(model.dofs[b.v].link);
       part_for(&group, tree_b)[b.v - model.trees[tree_b].dof_begin] -= slope;
     }
-    problem.laws.push_back(
-        make_law(relative(a) - value, calc_delassus(group)(0, 0), c.stiffness, c.relaxation_time));
-    problem.groups.push_back(group);
+    add_laws(group, c, calc_gap(model, c, state.q, motion.placement));
   }
 
   void add_tie(const ModelConstraint& c, int id) {
@@ -319,19 +361,14 @@ struct Assembler {
     const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
     const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
     if (link_a == link_b) return;  // welded together already
-    const Vec3 gap = X_WB.p - X_WA.p;
-    Vec6 phi = Vec6::Zero();
+    const Vec6 phi = calc_gap(model, c, state.q, placement);
     ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
     group.constraint = id;
     // Each point is taken where it is, so that the rows are the exact rate of the gap.
     add_link(&group, link_a, X_WA.p, -1);
     add_link(&group, link_b, X_WB.p, 1);
-    if (c.type == ConstraintType::weld) {
-      phi << quat_log(quat_from_matrix(X_WB.R * X_WA.R.transpose())), gap;
-    } else {
-      phi.head<3>() = gap;
-    }
     if (c.type == ConstraintType::distance) {
+      const Vec3 gap = X_WB.p - X_WA.p;
       const double length = gap.norm();
       const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
       // One row along the line: the three rows just made, projected.
@@ -346,16 +383,10 @@ struct Assembler {
           J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
         }
       }
-      problem.laws.push_back(
-          make_law(length - c.distance, calc_delassus(row)(0, 0), c.stiffness, c.relaxation_time));
-      problem.groups.push_back(row);
-      return;
+      add_laws(row, c, phi);
+    } else {
+      add_laws(group, c, phi);
     }
-    const Mat6 W = calc_delassus(group);
-    for (int i = 0; i < group.num_rows; ++i) {
-      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
-    }
-    problem.groups.push_back(group);
   }
 
   void find_islands() {
@@ -436,13 +467,25 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->contacts.clear();
   problem->X.clear();
   problem->R_WC.clear();
+  problem->contact_mass.clear();
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
+  workspace->inverse.resize(model.trees.size());
+  workspace->has_inverse.assign(model.trees.size(), false);
   Assembler a{model, state, input, motion, dt, *workspace, *problem};
   a.add_contacts(contacts);
   a.add_dof_laws();
   a.add_tendons();
+  if (!model.constraints.empty()) {
+    if (workspace->ahead.X_WL.empty()) {
+      workspace->ahead = make_placement(model);
+      workspace->constrained_trees = find_constrained_trees(model);
+    }
+    workspace->q_ahead = state.q;
+    calc_placement_ahead(model, workspace->constrained_trees, state.q, state.v, dt, &workspace->q_ahead,
+                         &workspace->ahead);
+  }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
     const ModelConstraint& c = model.constraints[i];
     if (!c.active) continue;

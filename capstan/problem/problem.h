@@ -65,6 +65,7 @@ struct Problem {
   std::vector<ContactData> contacts;  // in the order of Contacts
   std::vector<Mat36> X;               // contact velocity from its group's U
   std::vector<Mat3> R_WC;             // contact frames; z is the normal
+  std::vector<Vec3> contact_mass;     // [kg] that a contact moves, along each axis of its frame: 1 / Delassus
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
@@ -79,9 +80,14 @@ struct Problem {
 
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
-  VecX column;            // [dofs]
+  VecX column;                // [dofs]
+  std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
+  std::vector<char> has_inverse;
   std::vector<int> root;  // [trees] union-find
   std::vector<int> island_of_tree, order;
+  std::vector<int> constrained_trees;  // that rigid constraints act on
+  VecX q_ahead;                        // where these would be with the velocities before the step
+  Placement ahead;
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.

@@ -28,6 +28,10 @@ struct Residual {
       0;  // [m/s] largest tangential speed of contacts within the friction cone (|gamma_t| < 0.99 mu gamma_n)
   double friction_power =
       0;  // [J] largest gamma_t . v_t over contacts: positive would be energy from friction
+  double largest_impulse = 0;  // [N s] of a contact
+  double cost = 0;  // [J] of v: 1/2 (v - v*)^T A (v - v*) + sum of l_i, which the solution makes least
+  double complementarity = 0;  // e_mu (eq. 33) of law sap: mean of |g . gamma| over contacts, over the cost;
+                               // g = v_c - v_hat + R gamma
 };
 
 Residual calc_residual(const Problem& problem, const Contacts& contacts, const Answer& answer);

@@ -5,190 +5,136 @@
 #include <memory>
 #include <numeric>
 
-#include "capstan/laws/contact_laws.h"
-#include "capstan/math/block_cholesky.h"
-#include "capstan/math/branch_matrix.h"
+#include "capstan/laws/resolve.h"
+#include "capstan/solvers/island_system.h"
 
 namespace capstan {
 namespace {
 
-// Of two columns with up to six rows; six is by far the most common.
-inline double column_dot(const double* a, const double* b, int rows) {
-  if (rows == 6) return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
-  double sum = 0;
-  for (int r = 0; r < rows; ++r) sum += a[r] * b[r];
-  return sum;
-}
+// Masses of single contacts are taken larger than they are: several contacts share a body. Measured on heaps
+// (docs/physics.md): 1 to 5 do equally well.
+constexpr double kMassFactor = 3;
+constexpr int kMaxPrimalDual = 40;  // iterations before the line search takes over
+constexpr int kMaxHalvings = 4;
+constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on the way to the optimum
 
 struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
   double residual = 0;
+  bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
 };
 
-}  // namespace
-
-// Solves one island. Vectors are local: the dofs of the island's trees one after the other.
 struct IslandSolver {
-  const Problem* problem = nullptr;
-  const Island* island = nullptr;
-  int* local_tree = nullptr;     // [trees of the model] position in its island, shared by all solvers
-  std::vector<int> start;        // [island trees + 1] first local dof
-  std::vector<double> A_values;  // dense block of A of each tree; memory only grows
-  std::vector<int> A_start;
-  std::vector<double> arena;  // of the vectors below
-  using Vector = Eigen::Map<VecX>;
-  using ConstVector = Eigen::Ref<const VecX>;
-  Vector v{nullptr, 0}, v_star{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0},
-      impulse{nullptr, 0}, scale{nullptr, 0}, Adv{nullptr, 0}, v_try{nullptr, 0}, change{nullptr, 0};
-  std::vector<Vec6> U, dU;  // [island groups]
-  std::vector<Vec6> group_impulse;
+  using Vector = IslandSystem::Vector;
+  using ConstVector = IslandSystem::ConstVector;
+  enum { kV, kDv, kGradient, kMomentum, kImpulse, kAdv, kTry, kBase, kBest, kNumVectors };
+
+  IslandSystem system;
+  Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
+      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0};
+  std::vector<Vec6> U, dU, group_impulse;  // [groups]
   std::vector<Mat6> group_hessian;
-  std::vector<Vec3> contact_v, contact_dv;  // [contacts of the island, in order of groups]
-  std::vector<double> dof_hessian;          // [island dof laws]
-  BlockPattern pattern;
-  BlockCholesky cholesky;
+  std::vector<Vec3> contact_v, contact_dv;  // [contacts]
+  std::vector<double> dof_hessian;          // [dof laws]
 
-  int num_trees() const { return island->tree_end - island->tree_begin; }
-  const ConstraintGroup& group(int g) const {
-    return problem->groups[problem->island_groups[island->group_begin + g]];
-  }
-  int num_groups() const { return island->group_end - island->group_begin; }
-  int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
-  const DofLaw& dof_law(int i) const {
-    return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]];
-  }
-  int local_dof(int dof) const {
-    const Model& model = *problem->model;
-    const int tree = model.links[model.dofs[dof].link].tree;
-    return start[local_tree[tree]] + dof - model.trees[tree].dof_begin;
+  // Contacts and laws as seen from `base`: v, v* and all laws count from there, so that the answer is base +
+  // v. The line search moves the base; before it, base is zero.
+  std::vector<ContactData> contacts, original;  // [contacts]
+  std::vector<ScalarLaw> laws;                  // [6 groups]
+  std::vector<ScalarLaw> dof_laws;              // [dof laws]
+
+  // Primal-dual: the impulse of each contact, scalar law (six for a group) and dof law; where its law is
+  // linearized, with what slope; the linearized impulse at v. `_try` at the point that is being tried.
+  struct Dual {
+    Vec3 gamma, u;
+  };
+  std::vector<Dual> dual, dual_try;
+  std::vector<Vec3> linear_gamma;
+  std::vector<Mat3> slope;
+  struct ScalarDual {
+    double gamma, u;
+  };
+  std::vector<ScalarDual> law_dual, law_dual_try, dof_dual, dof_dual_try;
+  std::vector<double> law_linear, dof_linear;
+
+  const Problem& problem() const { return *system.problem; }
+
+  void begin(const Problem& p, const Island& island, int* local_tree) {
+    system.begin(p, island, local_tree, kNumVectors);
+    int k = 0;
+    for (Vector* x : {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best}) {
+      new (x) Vector(system.vector(k++));
+    }
+    group_impulse.resize(system.num_groups());
+    group_hessian.resize(system.num_groups());
+    dof_hessian.resize(system.num_dof_laws());
+    base.setZero();
+    contacts.resize(system.num_contacts());
+    laws.resize(6 * system.num_groups());
+    dof_laws.resize(system.num_dof_laws());
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      std::copy(p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end,
+                contacts.begin() + system.contact_start[g]);
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r)
+        laws[6 * g + r] = p.laws[c.law_begin + r];
+    }
+    for (int i = 0; i < system.num_dof_laws(); ++i) dof_laws[i] = system.dof_law(i).law;
   }
 
-  void begin(const Problem& p, const Island& i, int* local_trees);
   IslandResult solve(const NewtonOptions& options);
-  double evaluate(const ConstVector& at, bool with_hessian);
-  void multiply_A(const ConstVector& x, Vector* y) const;
-  Eigen::Map<const MatX> A(int t) const {
-    return {A_values.data() + A_start[t], pattern.sizes[t], pattern.sizes[t]};
+  bool solve_primal_dual(const NewtonOptions& options, IslandResult* result);
+  void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                         IslandResult* result);
+  void solve_by_continuation(const NewtonOptions& options, IslandResult* result);
+  void recenter();
+
+  template <class F>
+  void with_contact_law(const F& f) const {
+    with_law(problem().options.law, problem().options.normal_law, f);
   }
-  bool calc_direction();
-  double line_search(double slope, int* evaluations);
+  double evaluate(const ConstVector& at, bool with_hessian);
+  void evaluate_impulses(bool with_hessian, double* cost);
+  bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
+  void start_duals(bool from_laws);
+  double resolve_duals(double alpha);
+  void accept_duals();
+  void linearize();
+  double exact_step(double slope, IslandResult* result);
+  double armijo_step(double slope, double cost, IslandResult* result);
   LineDerivatives along(double alpha) const;
-  void calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const;
   void finish(NewtonWorkspace* workspace);
 };
 
-void IslandSolver::begin(const Problem& p, const Island& i, int* local_trees) {
-  problem = &p;
-  island = &i;
-  local_tree = local_trees;
-  const Model& model = *p.model;
-  const int n = num_trees();
-  start.assign(1, 0);
-  A_start.assign(1, 0);
-  pattern.sizes.resize(n);
-  pattern.pairs.clear();
-  for (int t = 0; t < n; ++t) {
-    const int tree_id = p.island_trees[i.tree_begin + t];
-    const Tree& tree = model.trees[tree_id];
-    local_tree[tree_id] = t;
-    start.push_back(start.back() + tree.num_dofs());
-    pattern.sizes[t] = tree.num_dofs();
-    A_start.push_back(A_start.back() + tree.num_dofs() * tree.num_dofs());
-  }
-  const int dofs = start.back();
-  arena.resize(10 * dofs);
-  int used = 0;
-  for (Vector* x : {&v, &v_star, &dv, &gradient, &momentum, &impulse, &scale, &Adv, &v_try, &change}) {
-    new (x) Vector(arena.data() + dofs * used++, dofs);
-  }
-  A_values.resize(A_start.back());
-  for (int t = 0; t < n; ++t) {
-    const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
-    v_star.segment(start[t], tree.num_dofs()) = p.motion->v_star.segment(tree.dof_begin, tree.num_dofs());
-    v.segment(start[t], tree.num_dofs()) = p.v0.segment(tree.dof_begin, tree.num_dofs());
-    Eigen::Map<MatX> block(A_values.data() + A_start[t], tree.num_dofs(), tree.num_dofs());
-    expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
-    scale.segment(start[t], tree.num_dofs()) = block.diagonal().cwiseSqrt().cwiseInverse();
-  }
-  U.resize(num_groups());
-  dU.resize(num_groups());
-  group_impulse.resize(num_groups());
-  group_hessian.resize(num_groups());
-  dof_hessian.resize(num_dof_laws());
-  int contacts = 0;
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    contacts += c.contact_end - c.contact_begin;
-    for (int a = c.part_begin; a < c.part_end; ++a) {
-      for (int b = c.part_begin; b < a; ++b) {
-        pattern.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
-      }
-    }
-  }
-  contact_v.resize(contacts);
-  contact_dv.resize(contacts);
-  cholesky.analyze(pattern);
-}
-
-void IslandSolver::multiply_A(const ConstVector& x, Vector* y) const {
-  for (int t = 0; t < num_trees(); ++t) {
-    const int n = pattern.sizes[t];
-    y->segment(start[t], n).noalias() = A(t) * x.segment(start[t], n);
-  }
-}
-
-void IslandSolver::calc_motion(const ConstVector& x, std::vector<Vec6>* motion) const {
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    Vec6 u = Vec6::Zero();
-    for (int p = c.part_begin; p < c.part_end; ++p) {
-      const GroupPart& part = problem->parts[p];
-      const int rows = c.num_rows, n = problem->model->trees[part.tree].num_dofs();
-      const double* J = problem->jacobians.data() + part.jacobian;
-      const double* xt = x.data() + start[local_tree[part.tree]];
-      for (int k = 0; k < n; ++k, J += rows) {
-        for (int r = 0; r < rows; ++r) u[r] += xt[k] * J[r];
-      }
-    }
-    (*motion)[g] = u;
-  }
-}
-
-// Cost at `at`; leaves the impulses (and Hessians) of groups and dof laws, and contact velocities.
-double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
-  calc_motion(at, &U);
-  change = at - v_star;
-  multiply_A(change, &momentum);
-  double cost = 0.5 * change.dot(momentum);
-  const ContactOptions& o = problem->options;
-  with_law(o.law, o.normal_law, [&](auto law) {
+// Impulses (and Hessians) of all laws at contact_v and U; v has the dofs.
+void IslandSolver::evaluate_impulses(bool with_hessian, double* cost) {
+  double sum = 0;
+  with_contact_law([&](auto law) {
     using Law = decltype(law);
-    int at_contact = 0;
-    for (int g = 0; g < num_groups(); ++g) {
-      const ConstraintGroup& c = group(g);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
       Vec6 f = Vec6::Zero();
       Mat6 H = Mat6::Zero();
-      for (int i = c.contact_begin; i < c.contact_end; ++i) {
-        const Mat36& X = problem->X[i];
-        const Vec3 vc = X * U[g];
-        contact_v[at_contact++] = vc;
+      int at = system.contact_start[g];
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
         double l;
         Vec3 gamma;
         Mat3 G;
-        Law::evaluate(problem->contacts[i], vc, &l, &gamma, with_hessian ? &G : nullptr);
-        cost += l;
+        Law::evaluate(contacts[at], contact_v[at], cost ? &l : nullptr, &gamma, with_hessian ? &G : nullptr);
+        if (cost) sum += l;
+        const Mat36& X = problem().X[i];
         f.noalias() += X.transpose() * gamma;
         if (with_hessian) {
           const Mat36 GX = G * X;
           H.noalias() += X.transpose() * GX;
         }
       }
-      if (c.contact_begin == c.contact_end) {
+      if (!system.has_contacts(c)) {
         for (int r = 0; r < c.num_rows; ++r) {
           double l, h;
-          f[r] = capstan::evaluate(problem->laws[c.law_begin + r], U[g][r], &l, &h);
-          cost += l;
+          f[r] = capstan::evaluate(laws[6 * g + r], U[g][r], &l, &h);
+          sum += l;
           H(r, r) = h;
         }
       }
@@ -196,114 +142,276 @@ double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
       if (with_hessian) group_hessian[g] = H;
     }
   });
-  impulse.setZero();
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    for (int p = c.part_begin; p < c.part_end; ++p) {
-      const auto J = problem->jacobian(c, problem->parts[p]);
-      const int at_dof = start[local_tree[problem->parts[p].tree]];
-      for (int k = 0; k < J.cols(); ++k) {
-        impulse[at_dof + k] += column_dot(J.col(k).data(), group_impulse[g].data(), c.num_rows);
-      }
-    }
-  }
-  for (int i = 0; i < num_dof_laws(); ++i) {
-    const DofLaw& law = dof_law(i);
-    const int k = local_dof(law.dof);
+  system.calc_impulse(group_impulse, impulse);
+  if (cost) *cost = sum;
+}
+
+// Cost at `at`; leaves motions, momentum, impulses and Hessians.
+double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
+  system.calc_motion(at, &U, &contact_v);
+  Adv = at - system.v_star;
+  system.multiply_A(Adv, momentum);
+  const double kinetic = 0.5 * Adv.dot(momentum);
+  double cost;
+  evaluate_impulses(with_hessian, &cost);
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    const int k = system.local_dof(law.dof);
     double l;
-    impulse[k] += law.sign * capstan::evaluate(law.law, law.sign * at[k], &l, &dof_hessian[i]);
+    impulse[k] += law.sign * capstan::evaluate(dof_laws[i], law.sign * at[k], &l, &dof_hessian[i]);
     cost += l;
   }
-  return cost;
+  return kinetic + cost;
 }
 
-bool IslandSolver::calc_direction() {
-  BlockMatrix& H = cholesky.matrix;
-  H.set_zero();
-  for (int t = 0; t < num_trees(); ++t) {
-    Eigen::Map<MatX>(H.block(t, t), pattern.sizes[t], pattern.sizes[t]) = A(t);
+// The stopping test at v, whose momentum and impulses are there.
+bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
+  double p = 0, j = 0, r = 0;
+  for (int k = 0; k < v.size(); ++k) {
+    const double d = system.scale[k] * system.scale[k];
+    const double Av = momentum[k] + system.A_v_star[k];
+    gradient[k] = momentum[k] - impulse[k];
+    p += d * Av * Av;
+    j += d * impulse[k] * impulse[k];
+    r += d * gradient[k] * gradient[k];
   }
-  int pair = 0;
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    const int rows = c.num_rows;
-    for (int a = c.part_begin; a < c.part_end; ++a) {
-      const auto Ja = problem->jacobian(c, problem->parts[a]);
-      const int ta = local_tree[problem->parts[a].tree];
-      // Rows of the block: G J_a, column by column, against every part up to and including this one.
-      for (int k = 0; k < Ja.cols(); ++k) {
-        const double* column = Ja.data() + rows * k;
-        Vec6 GJ = Vec6::Zero();
-        for (int j = 0; j < rows; ++j) GJ += column[j] * group_hessian[g].col(j);
-        double* diagonal = H.block(ta, ta);
-        const int n = static_cast<int>(Ja.cols());
-        for (int i = k; i < n; ++i) {
-          diagonal[i + n * k] += column_dot(Ja.data() + rows * i, GJ.data(), rows);
-        }
-        int at = pair;
-        for (int b = c.part_begin; b < a; ++b, ++at) {
-          const auto Jb = problem->jacobian(c, problem->parts[b]);
-          const int tb = local_tree[problem->parts[b].tree];
-          double* block = H.pair_block(at);
-          if (ta > tb) {
-            for (int j = 0; j < Jb.cols(); ++j)
-              block[k + n * j] += column_dot(Jb.data() + rows * j, GJ.data(), rows);
-          } else {
-            const int nb = static_cast<int>(Jb.cols());
-            for (int j = 0; j < nb; ++j)
-              block[j + nb * k] += column_dot(Jb.data() + rows * j, GJ.data(), rows);
-          }
-        }
-      }
-      pair += a - c.part_begin;
-    }
-  }
-  for (int i = 0; i < num_dof_laws(); ++i) {
-    const Model& model = *problem->model;
-    const int dof = dof_law(i).dof, tree = model.links[model.dofs[dof].link].tree, t = local_tree[tree];
-    const int k = dof - model.trees[tree].dof_begin;
-    H.block(t, t)[k + k * model.trees[tree].num_dofs()] += dof_hessian[i];
-  }
-  if (!cholesky.factor()) return false;
-  dv = -gradient;
-  cholesky.solve_in_place(dv.data(), 1, dv.size());
-  return true;
+  const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
+  result->residual = size > 0 ? norm / size : 0;
+  result->converged = norm <= options.absolute_tolerance + tolerance * size;
+  return result->converged;
 }
 
-// First and second derivative of the cost at v + alpha dv, up to a constant of the quadratic part that
-// `along` adds.
-LineDerivatives IslandSolver::along(double alpha) const {
-  LineDerivatives d;
-  const ContactOptions& o = problem->options;
-  with_law(o.law, o.normal_law, [&](auto law) {
+// --- Primal-dual -------------------------------------------------------------------------------------------
+
+// Impulses to start from: those of the laws at v, or none.
+void IslandSolver::start_duals(bool from_laws) {
+  dual.resize(system.num_contacts());
+  dual_try.resize(system.num_contacts());
+  linear_gamma.resize(system.num_contacts());
+  slope.resize(system.num_contacts());
+  contact_dv.assign(system.num_contacts(), Vec3::Zero());
+  for (auto* list : {&law_dual, &law_dual_try}) list->resize(6 * system.num_groups());
+  for (auto* list : {&dof_dual, &dof_dual_try}) list->resize(system.num_dof_laws());
+  law_linear.resize(6 * system.num_groups());
+  dof_linear.resize(system.num_dof_laws());
+  dU.assign(system.num_groups(), Vec6::Zero());
+  with_contact_law([&](auto law) {
     using Law = decltype(law);
-    int at = 0;
-    for (int g = 0; g < num_groups(); ++g) {
-      const ConstraintGroup& c = group(g);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      int at = system.contact_start[g];
       for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
-        double first, second;
-        Law::evaluate_along(problem->contacts[i], contact_v[at] + alpha * contact_dv[at], contact_dv[at],
-                            &first, &second);
-        d.first += first;
-        d.second += second;
+        dual[at].gamma.setZero();
+        if (from_laws) Law::evaluate(problem().contacts[i], contact_v[at], nullptr, &dual[at].gamma, nullptr);
+        slope[at].setZero();
+        linear_gamma[at] = dual[at].gamma;
       }
-      if (c.contact_begin == c.contact_end) {
-        for (int r = 0; r < c.num_rows; ++r) {
-          double l, h;
-          const double gamma =
-              capstan::evaluate(problem->laws[c.law_begin + r], U[g][r] + alpha * dU[g][r], &l, &h);
-          d.first -= gamma * dU[g][r];
-          d.second += h * dU[g][r] * dU[g][r];
-        }
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
+        law_dual[6 * g + r].gamma =
+            from_laws ? scalar_impulse(problem().laws[c.law_begin + r], U[g][r]) : 0.0;
+        law_linear[6 * g + r] = law_dual[6 * g + r].gamma;
+        group_hessian[g](r, r) = 0;
       }
     }
   });
-  for (int i = 0; i < num_dof_laws(); ++i) {
-    const DofLaw& law = dof_law(i);
-    const int k = local_dof(law.dof);
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    const double x = law.sign * v[system.local_dof(law.dof)];
+    dof_linear[i] = dof_dual[i].gamma = from_laws ? scalar_impulse(law.law, x) : 0.0;
+    dof_hessian[i] = 0;
+  }
+}
+
+// At v + alpha dv, with impulses moved by alpha towards those of the linearized laws there: the resolvent of
+// every law, and the merit.
+double IslandSolver::resolve_duals(double alpha) {
+  double merit = 0;
+  with_contact_law([&](auto law) {
+    using Law = decltype(law);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      int at = system.contact_start[g];
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+        const Vec3 rho = kMassFactor * problem().contact_mass[i];
+        const Vec3 at_v = contact_v[at] + alpha * contact_dv[at];
+        const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
+        Dual& d = dual_try[at];
+        d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
+        d.u = Resolvent<Law>::resolve(problem().contacts[i], rho, at_v - d.gamma.cwiseQuotient(rho));
+        const Vec3 e = d.u - at_v;
+        merit += e.dot(rho.cwiseProduct(e));
+      }
+      if (system.has_contacts(c)) continue;
+      for (int r = 0; r < c.num_rows; ++r) {
+        const ScalarLaw& row = problem().laws[c.law_begin + r];
+        const int k = 6 * g + r;
+        const double at_v = U[g][r] + alpha * dU[g][r];
+        const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
+        law_dual_try[k].gamma = law_dual[k].gamma + alpha * (full - law_dual[k].gamma);
+        law_dual_try[k].u = capstan::resolve(row, at_v - law_dual_try[k].gamma / row.mass);
+        merit += row.mass * (law_dual_try[k].u - at_v) * (law_dual_try[k].u - at_v);
+      }
+    }
+  });
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    const int k = system.local_dof(law.dof);
+    const double at_v = law.sign * (v[k] + alpha * dv[k]);
+    const double full = dof_linear[i] - dof_hessian[i] * law.sign * dv[k];
+    dof_dual_try[i].gamma = dof_dual[i].gamma + alpha * (full - dof_dual[i].gamma);
+    dof_dual_try[i].u = capstan::resolve(law.law, at_v - dof_dual_try[i].gamma / law.law.mass);
+    merit += law.law.mass * (dof_dual_try[i].u - at_v) * (dof_dual_try[i].u - at_v);
+  }
+  return merit;
+}
+
+void IslandSolver::accept_duals() {
+  std::swap(dual, dual_try);
+  std::swap(law_dual, law_dual_try);
+  std::swap(dof_dual, dof_dual_try);
+}
+
+// Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
+void IslandSolver::linearize() {
+  with_contact_law([&](auto law) {
+    using Law = decltype(law);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      Vec6 f = Vec6::Zero();
+      Mat6 H = Mat6::Zero();
+      int at = system.contact_start[g];
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+        Vec3 gamma;
+        Mat3& G = slope[at];
+        Law::evaluate(problem().contacts[i], dual[at].u, nullptr, &gamma, &G);
+        gamma -= G * (contact_v[at] - dual[at].u);
+        linear_gamma[at] = gamma;
+        if (G(0, 0) == 0 && G(2, 2) == 0) continue;  // open
+        const Mat36& X = problem().X[i];
+        f.noalias() += X.transpose() * gamma;
+        const Mat36 GX = G * X;
+        H.noalias() += X.transpose() * GX;
+      }
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
+        double l, h;
+        const double u = law_dual[6 * g + r].u;
+        const double gamma = capstan::evaluate(problem().laws[c.law_begin + r], u, &l, &h);
+        f[r] = law_linear[6 * g + r] = gamma - h * (U[g][r] - u);
+        H(r, r) = h;
+      }
+      group_impulse[g] = f;
+      group_hessian[g] = H;
+    }
+  });
+  system.calc_impulse(group_impulse, impulse);
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    const int k = system.local_dof(law.dof);
+    double l;
+    const double gamma = capstan::evaluate(law.law, dof_dual[i].u, &l, &dof_hessian[i]);
+    dof_linear[i] = gamma - dof_hessian[i] * (law.sign * v[k] - dof_dual[i].u);
+    impulse[k] += law.sign * dof_linear[i];
+  }
+  gradient = momentum - impulse;
+}
+
+// Leaves the last velocity in v and its laws evaluated. False when it stalled.
+bool IslandSolver::solve_primal_dual(const NewtonOptions& options, IslandResult* result) {
+  // Warm: the laws at v0 have the impulses of a rest. Cold: impulses of zero, at v*, where momentum is
+  // balanced. The nearer one, both measured as energies.
+  double imbalance = 0;
+  for (int k = 0; k < v.size(); ++k) {
+    const double d = system.scale[k] * gradient[k];
+    imbalance += d * d;
+  }
+  dv.setZero();
+  v_try = v;
+  v = system.v_star;
+  system.calc_motion(v, &U, &contact_v);
+  start_duals(false);
+  double merit = resolve_duals(0);
+  if (imbalance < merit) {
+    v = v_try;
+    system.calc_motion(v, &U, &contact_v);
+    start_duals(true);
+    merit = imbalance + resolve_duals(0);
+    Adv = v - system.v_star;
+    system.multiply_A(Adv, momentum);
+  } else {
+    momentum.setZero();
+  }
+  accept_duals();
+  const int most = std::min(kMaxPrimalDual, options.max_iterations);
+  while (result->iterations < most) {
+    ++result->iterations;
+    ++result->factorizations;
+    linearize();
+    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
+    system.calc_motion(dv, &dU, &contact_dv);
+    double alpha = 1, best_alpha = 1, best = kInfinity, last = 0;
+    for (int k = 0; k < kMaxHalvings; ++k, alpha /= 2) {
+      ++result->evaluations;
+      const double trial = resolve_duals(last = alpha);
+      if (trial < best) best = trial, best_alpha = alpha;
+      if (trial < 0.9 * merit) break;
+    }
+    if (!std::isfinite(best)) return false;
+    if (best_alpha != last) resolve_duals(best_alpha);
+    accept_duals();
+    merit = best;
+    v += best_alpha * dv;
+    system.multiply_A(dv, Adv);
+    momentum += best_alpha * Adv;
+    for (std::size_t i = 0; i < contact_v.size(); ++i) contact_v[i] += best_alpha * contact_dv[i];
+    for (std::size_t i = 0; i < U.size(); ++i) U[i] += best_alpha * dU[i];
+    // The certificate: impulses of the laws at v itself.
+    evaluate_impulses(false, nullptr);
+    for (int i = 0; i < system.num_dof_laws(); ++i) {
+      const DofLaw& law = system.dof_law(i);
+      const int k = system.local_dof(law.dof);
+      impulse[k] += law.sign * scalar_impulse(law.law, law.sign * v[k]);
+    }
+    if (is_solved(options, options.relative_tolerance, result)) {
+      // Sums over the iterations may have drifted: what counts is v.
+      evaluate(v, false);
+      return is_solved(options, options.relative_tolerance, result);
+    }
+    if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits
+  }
+  return false;
+}
+
+// --- Line search -------------------------------------------------------------------------------------------
+
+// First and second derivative of the laws' cost at v + alpha dv.
+LineDerivatives IslandSolver::along(double alpha) const {
+  LineDerivatives d;
+  with_contact_law([&](auto law) {
+    using Law = decltype(law);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      int at = system.contact_start[g];
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+        double first, second;
+        Law::evaluate_along(contacts[at], contact_v[at] + alpha * contact_dv[at], contact_dv[at], &first,
+                            &second);
+        d.first += first;
+        d.second += second;
+      }
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
+        double l, h;
+        const double gamma = capstan::evaluate(laws[6 * g + r], U[g][r] + alpha * dU[g][r], &l, &h);
+        d.first -= gamma * dU[g][r];
+        d.second += h * dU[g][r] * dU[g][r];
+      }
+    }
+  });
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    const int k = system.local_dof(law.dof);
     const double dx = law.sign * dv[k];
     double l, h;
-    const double gamma = capstan::evaluate(law.law, law.sign * v[k] + alpha * dx, &l, &h);
+    const double gamma = capstan::evaluate(dof_laws[i], law.sign * v[k] + alpha * dx, &l, &h);
     d.first -= gamma * dx;
     d.second += h * dx * dx;
   }
@@ -311,26 +419,17 @@ LineDerivatives IslandSolver::along(double alpha) const {
 }
 
 // The root of the derivative along dv (slope: its value at 0, negative).
-double IslandSolver::line_search(double slope, int* evaluations) {
-  calc_motion(dv, &dU);
-  int at = 0;
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    for (int i = c.contact_begin; i < c.contact_end; ++i) contact_dv[at++] = problem->X[i] * dU[g];
-  }
-  double first0 = 0, second0 = 0;  // of the quadratic part: dv.A (v - v*), dv.A dv
-  multiply_A(dv, &Adv);
-  first0 = dv.dot(momentum);
-  second0 = dv.dot(Adv);
+double IslandSolver::exact_step(double slope0, IslandResult* result) {
+  system.multiply_A(dv, Adv);
+  const double first0 = dv.dot(momentum), second0 = dv.dot(Adv);  // of the quadratic part
   const auto derivative = [&](double alpha) {
-    ++*evaluations;
+    ++result->evaluations;
     const LineDerivatives d = along(alpha);
     return LineDerivatives{first0 + alpha * second0 + d.first, second0 + d.second};
   };
-  // Most steps: the full Newton step is within round-off of the minimum, or good enough.
   double low = 0, high = 1;
   LineDerivatives at_high = derivative(high);
-  const double enough = 1e-12 * std::abs(slope);
+  const double enough = 1e-12 * std::abs(slope0);
   if (std::abs(at_high.first) <= enough) return high;
   while (at_high.first < 0 && high < 1e3) {
     low = high;
@@ -355,65 +454,170 @@ double IslandSolver::line_search(double slope, int* evaluations) {
   return alpha;
 }
 
-IslandResult IslandSolver::solve(const NewtonOptions& options) {
-  IslandResult result;
-  // The better of v0 and v*.
-  const double cost_v0 = evaluate(v, false), cost_free = evaluate(v_star, false);
-  if (cost_free < cost_v0) v = v_star;
-  evaluate(v, true);
-  for (;;) {
-    gradient = momentum - impulse;
-    double p = 0, j = 0, r = 0;
-    multiply_A(v, &Adv);
-    for (int k = 0; k < v.size(); ++k) {
-      const double d = scale[k];
-      p += d * d * Adv[k] * Adv[k];
-      j += d * d * impulse[k] * impulse[k];
-      r += d * d * gradient[k] * gradient[k];
-    }
-    const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
-    result.residual = size > 0 ? norm / size : 0;
-    if (norm <= options.absolute_tolerance + options.relative_tolerance * size) {
-      result.converged = true;
-      break;
-    }
-    if (result.iterations >= options.max_iterations || !std::isfinite(norm)) break;
-    ++result.iterations;
-    ++result.factorizations;
-    if (!calc_direction()) break;
-    const double slope = dv.dot(gradient);
-    if (!(slope < 0)) break;
-    const double alpha = line_search(slope, &result.evaluations);
+// The largest of 1, 1/2, 1/4, ... that lets the cost fall by a part of what the slope promises.
+double IslandSolver::armijo_step(double slope0, double cost, IslandResult* result) {
+  constexpr double kPart = 1e-4;
+  double alpha = 1;
+  for (int i = 0; i < 60; ++i, alpha /= 2) {
+    ++result->evaluations;
     v_try = v + alpha * dv;
-    evaluate(v_try, true);
-    v = v_try;
+    if (evaluate(v_try, false) <= cost + kPart * alpha * slope0) break;
+  }
+  return alpha;
+}
+
+// Counts everything from the present v, whose laws are evaluated. In a hard impact one bit of v moves the
+// impulse of a stiff contact by more than the tolerance; counted from nearby, v and the laws keep all their
+// digits.
+void IslandSolver::recenter() {
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    contacts[i].bias.x() += contact_v[i].x();
+    contacts[i].bias.y() += contact_v[i].y();
+    contacts[i].normal.v_hat -= contact_v[i].z();
+  }
+  for (std::size_t i = 0; i < laws.size(); ++i) laws[i].v_hat -= U[i / 6][i % 6];
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    dof_laws[i].v_hat -= law.sign * v[system.local_dof(law.dof)];
+  }
+  base += v;
+  system.v_star -= v;
+  v.setZero();
+}
+
+// From v. Ends when the residual is at most `tolerance`, or round-off hides any further progress.
+void IslandSolver::solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                                     IslandResult* result) {
+  constexpr int kEnough = 10;  // tiny steps in a row without progress
+  double cost = evaluate(v, true), least = kInfinity;
+  int stalled = 0;
+  while (!is_solved(options, tolerance, result)) {
+    if (result->residual < 0.5 * least) stalled = 0;
+    least = std::min(least, result->residual);
+    result->at_round_off = stalled >= kEnough;
+    if (result->at_round_off || result->iterations >= most_iterations || !std::isfinite(result->residual))
+      break;
+    ++result->iterations;
+    ++result->factorizations;
+    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) break;
+    const double slope0 = dv.dot(gradient);
+    if (!(slope0 < 0)) break;
+    double alpha;
+    if (options.globalization == Globalization::armijo) {
+      alpha = armijo_step(slope0, cost, result);
+    } else {
+      system.calc_motion(dv, &dU, &contact_dv);
+      alpha = exact_step(slope0, result);
+    }
+    const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
+    stalled = tiny ? stalled + 1 : 0;
+    v += alpha * dv;
+    if (tiny) {
+      evaluate(v, false);
+      recenter();
+    }
+    cost = evaluate(v, true);
+  }
+}
+
+// Hard contacts with a small stiction tolerance make steep curved valleys, along which Newton's method may
+// creep. Here stiffness is first taken a millionth and the stiction tolerance as wide as the speeds at hand;
+// both return to what they are tenfold at a time, each answer the start for the next. The point where this
+// began stays the answer until a better one is found, so that the cost never rises.
+void IslandSolver::solve_by_continuation(const NewtonOptions& options, IslandResult* result) {
+  constexpr double kLoose = 1e-2;
+  constexpr int kIterationsEach = 60;
+  const double best_cost = evaluate(v, false);
+  v_best = base + v;
+  original = contacts;
+  double width = 0, narrowest = kInfinity;  // [m/s]
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const double mu = std::max({contacts[i].mu_xx, contacts[i].mu_yy, 1e-9});
+    width = std::max(width, (contact_v[i] + contacts[i].bias).head<2>().norm());
+    narrowest = std::min(narrowest, contacts[i].slip / mu);
+  }
+  const auto set = [&](double stiffness) {
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      contacts[i].slip = std::max(original[i].slip, std::max(contacts[i].mu_xx, contacts[i].mu_yy) * width);
+      contacts[i].normal.c0 = stiffness * original[i].normal.c0;
+      contacts[i].normal.c1 = stiffness * original[i].normal.c1;
+    }
+  };
+  double stiffness = 1e-6;
+  while ((width > narrowest || stiffness < 1) && result->iterations < options.max_iterations) {
+    set(stiffness);
+    solve_line_search(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach),
+                      result);
+    width *= 0.1;
+    stiffness = std::min(1.0, 10 * stiffness);
+  }
+  const bool ended = result->iterations < options.max_iterations;
+  width = 0;
+  set(1);
+  solve_line_search(options, options.relative_tolerance, options.max_iterations, result);
+  if (result->converged || (ended && evaluate(v, false) <= best_cost)) return;
+  v = v_best - base;
+  evaluate(v, false);
+  is_solved(options, options.relative_tolerance, result);
+}
+
+IslandResult IslandSolver::solve(const NewtonOptions& options) {
+  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
+  IslandResult result;
+  v = system.v0;
+  const double cost_v0 = evaluate(v, false);
+  if (is_solved(options, options.relative_tolerance, &result)) return result;
+  if (options.globalization == Globalization::primal_dual && solve_primal_dual(options, &result))
+    return result;
+  // The best of v0, v* and where the primal-dual iteration got to.
+  double best = cost_v0;
+  v_try = system.v0;
+  if (result.iterations > 0 && v.allFinite()) {
+    const double cost = evaluate(v, false);
+    if (cost < best) best = cost, v_try = v;
+  }
+  v = evaluate(system.v_star, false) < best ? system.v_star : v_try;
+  const bool soft_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
+  const int patience = std::min(options.max_iterations, result.iterations + kPatience);
+  solve_line_search(options, options.relative_tolerance, soft_friction ? patience : options.max_iterations,
+                    &result);
+  if (!result.converged && !result.at_round_off && soft_friction && result.iterations == patience &&
+      patience < options.max_iterations) {
+    solve_by_continuation(options, &result);
   }
   return result;
 }
 
+// Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
+// round-off, which stiff contacts amplify.
 void IslandSolver::finish(NewtonWorkspace* workspace) {
-  const Model& model = *problem->model;
-  for (int t = 0; t < num_trees(); ++t) {
-    const Tree& tree = model.trees[problem->island_trees[island->tree_begin + t]];
-    workspace->v.segment(tree.dof_begin, tree.num_dofs()) = v.segment(start[t], tree.num_dofs());
+  const Model& model = *problem().model;
+  for (int t = 0; t < system.num_trees(); ++t) {
+    const Tree& tree = model.trees[problem().island_trees[system.island->tree_begin + t]];
+    workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+        base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
   }
-  const ContactOptions& o = problem->options;
-  for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    for (int i = c.contact_begin; i < c.contact_end; ++i) {
-      capstan::evaluate(o.law, o.normal_law, problem->contacts[i], problem->X[i] * U[g], nullptr,
-                        &workspace->impulse[i], nullptr);
+  with_contact_law([&](auto law) {
+    using Law = decltype(law);
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      int at = system.contact_start[g];
+      for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+        Law::evaluate(contacts[at], contact_v[at], nullptr, &workspace->impulse[i], nullptr);
+      }
+      for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
+        workspace->law_impulse[c.law_begin + r] = scalar_impulse(laws[6 * g + r], U[g][r]);
+      }
     }
-    if (c.contact_begin == c.contact_end) {
-      for (int r = 0; r < c.num_rows; ++r) workspace->law_impulse[c.law_begin + r] = group_impulse[g][r];
-    }
-  }
-  for (int i = 0; i < num_dof_laws(); ++i) {
-    const int id = problem->island_dof_laws[island->dof_law_begin + i];
-    const DofLaw& law = problem->dof_laws[id];
-    workspace->dof_impulse[id] = scalar_impulse(law.law, law.sign * v[local_dof(law.dof)]);
+  });
+  for (int i = 0; i < system.num_dof_laws(); ++i) {
+    const DofLaw& law = system.dof_law(i);
+    workspace->dof_impulse[problem().island_dof_laws[system.island->dof_law_begin + i]] =
+        scalar_impulse(dof_laws[i], law.sign * v[system.local_dof(law.dof)]);
   }
 }
+
+}  // namespace
 
 // One solver for each place in the order of size, so that patterns mostly stay the same from step to step.
 struct NewtonWorkspace::Solvers {
@@ -465,6 +669,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     if (!(result.residual <= report.momentum_residual)) {
       report.momentum_residual = result.residual;
       report.worst_island = i;
+      report.at_round_off = result.at_round_off;
     }
   }
   return report;

@@ -1,15 +1,33 @@
-// The convex problem of a step by Newton's method with exact line search (sap.txt IV).
+// The convex problem of a step by Newton's method, each island apart:
 //
-//   H dv = -grad,   grad = A (v - v*) - J^T gamma(v),   H = A + J^T G(v) J,   v <- v + alpha dv
+//   H dv = -grad,   grad = A (v - v*) - J^T gamma(v),   H = A + J^T G J,   v <- v + alpha dv
 //
-// Each island is solved apart. All contacts of one pair of links are summed to a 6-vector of impulse and a
-// 6x6 Hessian before a Jacobian is applied. alpha is the root of the directional derivative, found by Newton
-// with bisection as its safeguard; an evaluation costs O(contacts). Stops when the scaled momentum residual
-// is small (eq. 26):
+// All contacts of one pair of links are summed to a 6-vector of impulse and a 6x6 Hessian before a Jacobian
+// is applied. It stops when the scaled momentum residual is small (sap.txt eq. 26):
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
-// The cost falls at every iteration. Starts from the better of v0 and v*.
+// What keeps it from going astray where laws are stiff and not smooth is the *globalization*:
+//
+//   exact_line_search  G at v; alpha is the root of the directional derivative, by Newton with bisection as
+//   its
+//                      safeguard, O(contacts) for an evaluation (sap.txt IV). The cost falls at every
+//                      iteration. Each contact that closes or begins to stick on the way may end the step, so
+//                      that a hard impact of a large heap takes as many iterations as there are such events.
+//   armijo             the same with backtracking from alpha = 1 (or 1.25^k above it) until the cost falls
+//                      enough
+//   primal_dual        v and the impulses gamma are iterates of their own right. Each contact's law is
+//                      linearized at the point (u, gamma(u)) of its curve that is nearest to (v, gamma) as
+//                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced;
+//                      alpha halves until the merit sum of rho |u - v|^2, the distance from the curves,
+//                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
+//                      from the best velocity found.
+//
+// All start from the better of v0 and v*, and accept nothing but the residual above. The line searches have
+// two measures for hard problems: when the steps become tiny, velocities are counted from where they are, so
+// that a stiff contact does not amplify their round-off; and when lagged or similar friction makes progress
+// slow, stiffness and stiction tolerance are approached from the soft side. What remains is the round-off of
+// the sum of impulses, where bodies squeeze each other with impulses far above their momentum.
 #pragma once
 
 #include <memory>
@@ -21,10 +39,13 @@
 
 namespace capstan {
 
+enum class Globalization { primal_dual, exact_line_search, armijo };
+
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
-  int max_iterations = 100;
+  int max_iterations = 500;
+  Globalization globalization = Globalization::primal_dual;
 };
 
 // The answer, and memory that solves of one model reuse.

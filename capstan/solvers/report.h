@@ -13,6 +13,7 @@ struct SolverReport {
   double momentum_residual =
       0;  // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (sap.txt eq. 26)
   int worst_island = -1;
+  bool at_round_off = false;  // the worst island stopped where round-off hides any further progress
 };
 
 }  // namespace capstan

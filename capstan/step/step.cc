@@ -46,15 +46,15 @@ void check_solver(const Model& model, const State& state, const Problem& problem
   if (report.converged) return;
   const Island& island = problem.islands[std::max(0, report.worst_island)];
   const int tree = problem.island_trees[island.tree_begin];
-  throw StepFailure(
-      fmt::format("step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
-                  "residual {:.1e} after {} "
-                  "iterations) among the {} tree(s) with body '{}'. Try a smaller time step, softer contact, "
-                  "or let the run go on with "
-                  "the best iterate",
-                  state.step, state.time, report.momentum_residual, report.most_iterations,
-                  island.tree_end - island.tree_begin,
-                  model.bodies[model.links[model.trees[tree].link_begin].body].name));
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
+      "residual {:.1e} after {} "
+      "iterations{}) among the {} tree(s) with body '{}'. Try a smaller time step, softer contact, "
+      "or let the run go on with "
+      "the best iterate",
+      state.step, state.time, report.momentum_residual, report.most_iterations,
+      report.at_round_off ? ", all that round-off lets see" : "", island.tree_end - island.tree_begin,
+      model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
@@ -104,6 +104,7 @@ Workspace make_workspace(const Model& model) {
   w.velocity = make_velocity(model);
   w.collision = make_collision_workspace(model);
   w.newton = make_newton_workspace(model);
+  w.loops = make_loop_workspace(model);
   w.next = initial_state(model);
   w.v_advance = VecX::Zero(model.num_velocities());
   return w;
@@ -142,6 +143,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   if (model.options.conserve_momentum) {
     balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
   }
+  close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);

@@ -9,6 +9,7 @@
 #include "capstan/problem/problem.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
+#include "capstan/step/close_loops.h"
 
 namespace capstan {
 
@@ -44,6 +45,7 @@ struct Workspace {
   AssemblyWorkspace assembly;
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step
+  LoopWorkspace loops;
   State next;
   std::vector<char> tree_kind;
   Threads threads;

@@ -108,7 +108,7 @@ TEST(Manual, EveryExampleDoesWhatItShows) {
 TEST(Manual, NamesEveryOption) {
   const Folder folder;
   const std::string manual = read_text(CAPSTAN_SOURCE_DIR "/docs/cli.md");
-  for (const char* command : {"run", "check", "info", "list", "demo"}) {
+  for (const char* command : {"run", "check", "info", "view", "replay", "export", "plot", "list", "demo"}) {
     const std::string help = folder.capstan(std::string(command) + " --help").out;
     EXPECT_NE(manual.find(std::string("## capstan ") + command), std::string::npos);
     static const std::regex option(R"(--[a-z-]+)");

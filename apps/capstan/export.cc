@@ -1,0 +1,149 @@
+// Recordings out to what other programs read.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "apps/capstan/commands.h"
+#include "capstan/io/file.h"
+#include "capstan/io/gltf.h"
+#include "capstan/io/hdf5_contacts.h"
+#include "capstan/io/output_file.h"
+#include "viewer/browser.h"
+#include "viewer/html.h"
+
+namespace capstan::cli {
+namespace {
+
+// Calls f with every frame between --from and --to.
+template <class F>
+long each_frame(Recording* recording, const ExportOptions& o, F&& f) {
+  long count = 0;
+  for (long i = 0; i < recording->num_frames(); ++i) {
+    const RecordedFrame& frame = recording->frame(i);
+    if (frame.state.time < o.from) continue;
+    if (frame.state.time > o.to) break;
+    f(frame);
+    ++count;
+  }
+  return count;
+}
+
+// The same, with no more than --fps frames in a second.
+template <class F>
+long each_shown_frame(Recording* recording, const ExportOptions& o, F&& f) {
+  constexpr double kSlack = 1e-6;  // [frames] times are sums of rounded steps
+  double next = -kInfinity;
+  long count = 0;
+  each_frame(recording, o, [&](const RecordedFrame& frame) {
+    if (frame.state.time < next - kSlack / o.fps) return;
+    next =
+        (std::isfinite(next) ? std::max(next, frame.state.time - 1 / o.fps) : frame.state.time) + 1 / o.fps;
+    f(frame);
+    ++count;
+  });
+  return count;
+}
+
+// The columns of a log of the same run: those that come from the state and the report, not wall times.
+long export_log(LoadedRecording* loaded, const ExportOptions& o, bool with_contacts) {
+  const RecordingHeader& h = loaded->recording.header();
+  const std::unique_ptr<Log> log = open_log(o.out, log_header(loaded->model, h.file, h.options));
+  const auto num_numbers = static_cast<Eigen::Index>(log_numbers().size());
+  VecX row;
+  std::vector<std::int64_t> begin;
+  std::vector<RecordedContact> contacts;
+  const long count = each_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
+    make_log_row(loaded->model, frame.state, frame.numbers.head(num_numbers), &row);
+    log->append(row);
+    begin.push_back(static_cast<std::int64_t>(contacts.size()));
+    if (with_contacts) contacts.insert(contacts.end(), frame.contacts.begin(), frame.contacts.end());
+  });
+  log->close();
+  begin.push_back(static_cast<std::int64_t>(contacts.size()));
+  if (with_contacts) add_hdf5_contacts(o.out, begin, contacts);
+  return count;
+}
+
+long export_gltf(LoadedRecording* loaded, const ExportOptions& o) {
+  std::vector<State> states;
+  each_shown_frame(&loaded->recording, o, [&](const RecordedFrame& frame) { states.push_back(frame.state); });
+  write_file(o.out, gltf_binary(loaded->model, states));
+  return static_cast<long>(states.size());
+}
+
+long export_html(LoadedRecording* loaded, const ExportOptions& o) {
+  const RecordingHeader& h = loaded->recording.header();
+  const std::string page = viewer::read_page();
+  viewer::FrameMaker maker(loaded->model);
+  viewer::Json frames = viewer::Json::array();
+  const long count = each_shown_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
+    frames.push_back(maker.frame(frame.state, frame.contacts, frame.numbers));
+  });
+  const viewer::Json scene =
+      viewer::scene_message(loaded->model, h.options, h.numbers, h.duration, "recording");
+  write_file(o.out, viewer::replay_html(page, scene, frames));
+  return count;
+}
+
+// The last frame between --from and --to.
+long export_picture(LoadedRecording* loaded, const ExportOptions& o) {
+  const viewer::TemporaryFolder folder;
+  ExportOptions html = o;
+  html.out = folder / "replay.html";
+  export_html(loaded, html);
+  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.out);
+  return 1;
+}
+
+long export_film(LoadedRecording* loaded, const ExportOptions& o) {
+  const viewer::TemporaryFolder folder;
+  ExportOptions html = o;
+  html.out = folder / "replay.html";
+  const long count = export_html(loaded, html);
+  viewer::film_of_html(html.out, "time=0&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.fps,
+                       o.out);
+  return count;
+}
+
+}  // namespace
+
+void write_html(const std::string& recording, const std::string& html, double fps) {
+  LoadedRecording loaded(recording);
+  ExportOptions options;
+  options.out = html;
+  options.fps = fps;
+  export_html(&loaded, options);
+}
+
+int export_recording(const ExportOptions& o) {
+  if (!(o.fps > 0) || !(o.fps <= 1000)) {
+    throw UsageError(fmt::format("--fps is {:g}; give a number above 0, at most 1000", o.fps));
+  }
+  if (!(o.from <= o.to)) throw UsageError(fmt::format("--from {:g} is after --to {:g}", o.from, o.to));
+  if (same_file(o.recording, o.out)) {
+    throw UsageError("the output is the recording itself; choose another name");
+  }
+  const std::string kind = lower_extension(o.out);
+  const bool film = kind == ".mp4" || kind == ".gif" || kind == ".png";
+  const bool known =
+      kind == ".csv" || kind == ".h5" || kind == ".hdf5" || kind == ".glb" || kind == ".html" || film;
+  if (!known) {
+    throw UsageError(fmt::format(
+        "a recording can be exported to .csv, .h5, .glb, .html, .png, .mp4 and .gif, not to '{}'", o.out));
+  }
+  LoadedRecording loaded(o.recording);
+  if (!loaded.recording.complete())
+    fmt::print(stderr, "note: {}: {}\n", o.recording, loaded.recording.note());
+  const long count = kind == ".glb"    ? export_gltf(&loaded, o)
+                     : kind == ".html" ? export_html(&loaded, o)
+                     : kind == ".png"  ? export_picture(&loaded, o)
+                     : film            ? export_film(&loaded, o)
+                                       : export_log(&loaded, o, kind != ".csv");
+  std::error_code error;
+  fmt::print("{}: {} frames, {:.2f} MB\n", o.out, count,
+             1e-6 * static_cast<double>(std::filesystem::file_size(o.out, error)));
+  return kOk;
+}
+
+}  // namespace capstan::cli

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Measures Capstan against the other simulators that are installed: same scenes, same machine, in turns.
+
+    bench/compare.py [--build build/bench] [--full] [--only SUBSTRING] [--docs]
+
+Runs the programs in BUILD/peers (bench/peers/harness.h), writes BUILD/results/peers.json, peers.md and figures, and
+prints the tables. --docs also writes docs/results/benchmarks.md. --from FILE.json makes the report of an earlier run.
+Times are processor time of the stepping thread, so that a shared machine disturbs less; standard library only.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import report
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Engines and settings: label, program, settings. The first is the one the ratios are for.
+CAPSTAN = ("Capstan", "capstan", {})
+NEWTON = ("MuJoCo Newton", "mujoco", {"solver": "newton"})
+CG = ("MuJoCo CG", "mujoco", {"solver": "cg"})
+BULLET = ("Bullet 50 it", "bullet", {"iterations": "50"})
+MAIN = [CAPSTAN, NEWTON, CG, BULLET]
+SAP = ("Capstan sap", "capstan", {"law": "sap"})
+MORE = [
+    SAP,
+    ("MuJoCo Newton, pyramidal", "mujoco", {"solver": "newton", "cone": "pyramidal"}),
+    ("MuJoCo 2.2 Newton", "mujoco_debian", {"solver": "newton"}),
+    ("Bullet 10 it", "bullet", {"iterations": "10"}),
+    ("ODE quick 20", "ode", {"iterations": "20"}),
+    ("ODE quick 50", "ode", {"iterations": "50"}),
+    ("ODE exact", "ode", {"solver": "exact"}),
+    ("DART Dantzig", "dart", {"solver": "dantzig"}),
+    ("DART PGS", "dart", {"solver": "pgs"}),
+    # With point contact it has one point for each pair of boxes, which is not made for stacks.
+    ("Drake hydroelastic", "drake", {"contact": "hydroelastic"}),
+]
+ALL = MAIN + MORE
+TWO_THREADS = ("Capstan, 2 threads", "capstan", {"threads": "2"})
+ARTICULATED = [CAPSTAN, NEWTON, CG]
+# Beyond this many bodies these take longer than anyone waits for.
+LARGEST = {"DART Dantzig": 80, "DART PGS": 80, "ODE exact": 80, "MuJoCo 2.2 Newton": 80, "Drake hydroelastic": 160}
+# Settings that show how accuracy and time trade against each other, on one scene.
+PARETO = ALL + [
+    ("Capstan, k 1e5", "capstan", {"stiffness": "1e5"}),
+    ("Capstan, k 1e7", "capstan", {"stiffness": "1e7"}),
+    ("Capstan, v_s 1e-5", "capstan", {"stiction_tolerance": "1e-5"}),
+    ("MuJoCo Newton, impratio 10", "mujoco", {"solver": "newton", "impratio": "10"}),
+]
+
+
+def case(scene, n=1, dt=None, duration=None, engines=ALL, repeat=1, capstan=None):
+    """capstan: settings that Capstan needs in this scene, such as a stiffness that fits its masses."""
+    return dict(scene=scene, n=n, dt=dt, duration=duration, engines=engines, repeat=repeat, capstan=capstan or {})
+
+
+def suite(full):
+    """The cases, most important first."""
+    heavy = {"stiffness": "1e7"}  # persons of 75 kg, a top of 100 kg
+    cases = []
+    if not full:
+        cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=2) for n in (8, 40, 80)]
+        cases += [case("clutter_walls", n, engines=MAIN + [SAP]) for n in (160, 320, 1000)]
+        cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP])]
+        cases += [case("clutter_open", n, duration=5, engines=MAIN + [SAP]) for n in (40, 160, 1000)]
+        few = MAIN + [e for e in MORE if e[0] in ("ODE quick 20", "ODE exact", "DART Dantzig", "Drake hydroelastic")]
+    else:
+        for n in (8, 40, 80, 160, 320, 1000):
+            repeat = 3 if n <= 160 else 1
+            cases += [case("clutter_walls", n, engines=PARETO if n == 40 else ALL, repeat=repeat)]
+            cases += [case("clutter_walls", n, dt=0.002, duration=3, repeat=repeat)]
+            cases += [case("clutter_open", n, repeat=repeat)]
+        few = ALL
+    cases += [case("stack", 10, engines=few), case("stack_offset", 10, engines=few)]
+    cases += [case("stack_heavy_top", 10, engines=few, capstan=heavy), case("pyramid", 10, engines=few)]
+    cases += [case("incline_stick", engines=few), case("incline_slide", engines=few)]
+    cases += [case("incline_slide", dt=0.01, engines=few)] if full else []
+    cases += [case("glide", engines=few), case("glide", dt=0.002, engines=few)]
+    cases += [case("scattered", 100, engines=few + [TWO_THREADS]), case("chain", 200, engines=few)]
+    cases += [case("arm_hand", engines=ARTICULATED)]
+    for n in (1, 22, 100) if full else (1, 22):
+        cases += [case("humanoids", n, engines=ARTICULATED + [TWO_THREADS] * (n > 1), capstan=heavy)]
+    return cases
+
+
+def run_one(program, settings, c, seed, limit):
+    """The line of JSON of one run, or the reason why there is none."""
+    command, environment = [str(program)], dict(os.environ)
+    if program.name == "drake":  # a script; tools/peers puts Drake where no other program sees it
+        command = [sys.executable, str(ROOT / "bench/peers/drake_peer.py"), str(program.parent)]
+        environment["PYTHONPATH"] = str(ROOT / "build/peers/drake")
+    command += ["--scene", c["scene"], "--n", str(c["n"]), "--seed", str(seed), "--time-limit", str(limit)]
+    for name in ("dt", "duration"):
+        if c[name]:
+            command += ["--" + name, str(c[name])]
+    for name, value in settings.items():
+        command += ["--set", f"{name}={value}"]
+    try:  # the judge works after the clock has stopped, and some engines are slow to start
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10 * limit + 120,
+                              env=environment)
+    except subprocess.TimeoutExpired:
+        return dict(error=f"gave no answer within {10 * limit + 120:g} s")
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()
+        return dict(error=reason[0] if reason else f"ended with code {done.returncode}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def machine():
+    info = dict(date=datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"), system=platform.platform(),
+                machine=platform.machine(), processors=os.cpu_count(), load=os.getloadavg()[0], processor="")
+    try:
+        with open("/proc/cpuinfo") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith(("model name", "CPU part"))]
+        info["processor"] = names[0] if names else ""
+    except OSError:
+        pass
+    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    info["commit"] = commit.stdout.strip()
+    return info
+
+
+def measure(build, cases, limit, data, save):
+    """All cases, engines in turns; a case that repeats does so with another seed, after all engines had theirs. Fills
+    data's runs, missing and skipped, and saves after every case, so that what was measured is never lost."""
+    for index, c in enumerate(cases):
+        print(f"[{index + 1}/{len(cases)}] {c['scene']} {c['n']}" + (f", dt {c['dt']}" if c["dt"] else ""), flush=True)
+        for seed in range(c["repeat"]):
+            for label, program, settings in c["engines"]:
+                path = build / "peers" / program
+                if not (ROOT / "build/peers/drake" if program == "drake" else path).exists():
+                    if program not in data["missing"]:
+                        data["missing"].append(program)
+                    continue
+                if c["n"] > LARGEST.get(label, c["n"]) and c["scene"].startswith("clutter"):
+                    continue
+                own = {**c["capstan"], **settings} if program == "capstan" else settings
+                run = run_one(path, own, c, seed, limit)
+                if "error" in run:
+                    data["skipped"].setdefault(f"{label}, {c['scene']} {c['n']}", run["error"])
+                    print(f"    {label:28} {run['error']}", flush=True)
+                    continue
+                run["label"] = label
+                data["runs"].append(run)
+                cut = "" if run["complete"] else f"  stopped after {run['steps']} steps" + (
+                    f": {run['failure'][:100]}" if run["failure"] else ": time limit")
+                print(f"    {label:28} {run['ms_mean']:9.4f} ms per step{cut}", flush=True)
+        save()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measure Capstan against the installed simulators.")
+    parser.add_argument("--build", default=str(ROOT / "build/bench"), help="where the programs are built")
+    parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
+    parser.add_argument("--quick", action="store_true", help="a few minutes: the default")
+    parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
+    parser.add_argument("--only", default="", help="only scenes whose name contains this")
+    parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (10, or 60 with --full)")
+    parser.add_argument("--repeat", type=int, default=0, help="runs of every case, each with another seed")
+    parser.add_argument("--docs", action="store_true", help="write docs/results/benchmarks.md, too")
+    parser.add_argument("--from", dest="source", default="", help="no runs: the report of this JSON file")
+    options = parser.parse_args()
+
+    build = pathlib.Path(options.build)
+    results = pathlib.Path(options.results) if options.results else build / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    if options.source:
+        with open(options.source) as file:
+            data = json.load(file)
+    else:
+        if not (build / "peers" / "capstan").exists():
+            sys.exit(f"error: there is no {build}/peers/capstan; 'make bench' builds it")
+        cases = [c for c in suite(options.full) if options.only in c["scene"]]
+        if not cases:
+            names = sorted({c["scene"] for c in suite(options.full)})
+            sys.exit(f"error: no scene contains '{options.only}'; there are {', '.join(names)}")
+        for c in cases:
+            c["repeat"] = options.repeat or c["repeat"]
+        limit = options.time_limit or (60 if options.full else 10)
+        data = dict(machine=machine(), mode="full" if options.full else "quick", time_limit=limit, missing=[], skipped={},
+                    runs=[])
+
+        def save():
+            with open(results / "peers.json", "w") as file:
+                json.dump(data, file, indent=1)
+
+        try:
+            measure(build, cases, limit, data, save)
+        except KeyboardInterrupt:
+            print("stopped: what follows is what was measured before", file=sys.stderr)
+    page = report.write(data, results)
+    print("\n" + page)
+    print(f"Results: {results}/peers.json, peers.md and figures")
+    if options.docs:
+        folder = ROOT / "docs/results"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "benchmarks.md").write_text(report.write(data, folder, "benchmarks.md"))
+        print(f"Written: {folder}/benchmarks.md")
+    ours = [f"{what}: {why}" for what, why in data["skipped"].items() if what.startswith("Capstan")]
+    if ours:
+        sys.exit("error: " + "; ".join(ours))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""The page of a comparison (bench/compare.py): tables, targets, figures."""
+import statistics
+
+import figure
+
+OURS = "Capstan"
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else 0
+
+
+class Results:
+    """Runs by case (scene, n, dt) and engine."""
+
+    def __init__(self, runs):
+        self.by_case = {}
+        for run in runs:
+            engines = self.by_case.setdefault((run["scene"], run["n"], run["dt"]), {})
+            engines.setdefault(run["label"], []).append(run)
+
+    def value(self, case, label, field):
+        """Mean over the repetitions, None without any."""
+        runs = self.by_case.get(case, {}).get(label)
+        return mean(run[field] for run in runs) if runs else None
+
+    def good(self, case, label):
+        runs = self.by_case.get(case, {}).get(label, [])
+        return bool(runs) and all(run["complete"] and run["finite"] for run in runs)
+
+    def failed(self, case, label):
+        return any(run["failure"] or not run["finite"] for run in self.by_case.get(case, {}).get(label, []))
+
+    def ratio(self, case, label, ours=OURS):
+        """Our time over theirs: over the part of the run that both have, median over the seeds."""
+        engines, ratios = self.by_case.get(case, {}), []
+        for a in engines.get(ours, []):
+            for b in engines.get(label, []):
+                parts = min(len(a["ms_parts"]), len(b["ms_parts"]))
+                if a["seed"] == b["seed"] and parts > 0 and sum(b["ms_parts"][:parts]) > 0:
+                    ratios.append(sum(a["ms_parts"][:parts]) / sum(b["ms_parts"][:parts]))
+        return statistics.median(ratios) if ratios else None
+
+
+def number(value):
+    """Three digits, as short as they go."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def remark(scene, runs):
+    """What the scene is there to show."""
+    run = runs[0]
+    shift = run["top_shift_mm"]
+    drift = (shift[0] ** 2 + shift[1] ** 2) ** 0.5
+    if not run["finite"]:
+        return "not finite"
+    if run["failure"]:
+        return "FAILED: " + run["failure"].split(":")[0]
+    if scene.startswith("stack") or scene == "pyramid":
+        state = "FELL, " if abs(shift[2]) > 50 and drift > 20 else ""
+        return f"{state}top sinks {number(-shift[2])}, drifts {number(drift)} mm"
+    if scene == "incline_slide":
+        return f"acceleration {run['acceleration']:.6f} (exact 0.955917) m/s²"
+    if scene == "glide":
+        low, high = number(run["height_min_mm"]), number(run["height_max_mm"])
+        return f"height {number(run['height_mean_mm'])} ({low} to {high}) mm"
+    if scene == "chain":
+        return f"joints apart {number(run['joint_gap_mean_mm'])}, at most {number(run['joint_gap_peak_mm'])} mm"
+    return ""
+
+
+def case_table(results, case):
+    head = ["engine", "ms mean", "p50", "p95", "max", "Capstan / it", "iterations", "contacts", "rest depth mm",
+            "peak depth mm", "creep mm/s", "energy gain J", "settled", "MB", "residual", "remark"]
+    rows = []
+    for label, runs in results.by_case[case].items():
+        get = lambda field: results.value(case, label, field)
+        cut = "" if results.good(case, label) else " (*)"
+        iterations = get("iterations")
+        settled = sum(run["settled"] for run in runs)
+        rows.append([
+            label, number(get("ms_mean")) + cut, number(get("ms_p50")), number(get("ms_p95")), number(get("ms_max")),
+            "" if label == OURS else number(results.ratio(case, label)), number(iterations) if iterations >= 0 else "",
+            number(get("contacts")) if get("contacts") >= 0 else "", number(get("penetration_mean_mm")),
+            number(max(run["penetration_peak_mm"] for run in runs)), number(get("creep_mean_mm_s")),
+            number(max(run["energy_gain_J"] for run in runs)), f"{settled} of {len(runs)}", number(get("memory_MB")),
+            number(max(run["residual"] for run in runs)) if get("residual") >= 0 else "", remark(case[0], runs)])
+    return table(head, rows)
+
+
+def better_mujoco(results, case):
+    """Ratio to the faster of MuJoCo's two solvers."""
+    ratios = [results.ratio(case, label) for label in ("MuJoCo Newton", "MuJoCo CG")]
+    ratios = [r for r in ratios if r is not None]
+    return max(ratios) if ratios else None
+
+
+def targets(results):
+    """(where, what, limit, measured) of everything that was run; measured None where Capstan failed. A run that was stopped
+    by the time limit counts for time, over the part that both have, but not for accuracy."""
+    out = []
+    for case in results.by_case:
+        scene, n, dt = case
+        where = f"{scene} {n}, dt {1e3 * dt:g} ms"
+        failed = results.failed(case, OURS)
+
+        def add(what, limit, measured):
+            if measured is not None:
+                out.append((where, what, limit, None if failed else measured))
+
+        if scene == "clutter_walls" and n in (8, 40):
+            add("time over MuJoCo's better solver", 1.0, better_mujoco(results, case))
+            add("time over Bullet 50 it", 1.5, results.ratio(case, "Bullet 50 it"))
+        if scene == "clutter_walls" and n in (80, 160):
+            add("time over MuJoCo Newton", 0.25, results.ratio(case, "MuJoCo Newton"))
+            add("time over MuJoCo CG", 0.8, results.ratio(case, "MuJoCo CG"))
+        if scene == "clutter_walls" and n in (320, 1000):
+            add("time over MuJoCo CG", 1.0, results.ratio(case, "MuJoCo CG"))
+        if scene == "clutter_walls" and n == 320:
+            half = results.value((scene, 160, dt), OURS, "ms_mean")
+            if half and results.good(case, OURS):
+                add("growth from 160 to 320", 3.5, results.value(case, OURS, "ms_mean") / half)
+        if scene == "clutter_open":
+            add("time over MuJoCo's better solver", 0.7, better_mujoco(results, case))
+        if scene == "humanoids":
+            add("time over MuJoCo Newton", 1.0 if n == 1 else 0.7, results.ratio(case, "MuJoCo Newton"))
+        two = results.value(case, "Capstan, 2 threads", "wall_ms_mean")
+        if two:
+            add("time of 2 threads over 1", 1 / 1.6, two / results.value(case, OURS, "wall_ms_mean"))
+        if n == 1000:
+            add("memory [MB]", 200, results.value(case, OURS, "memory_MB"))
+        for field, limit, name in (("penetration_mean_mm", 0.1, "resting depth"), ("creep_mean_mm_s", 0.1, "creep"),
+                                   ("penetration_peak_mm", 1 / 3, "peak depth")):
+            theirs = results.value(case, "MuJoCo Newton", field)
+            if scene in ("glide", "incline_slide", "chain") or (field == "creep_mean_mm_s" and scene != "incline_stick"
+                                                                and not scene.startswith(("stack", "clutter_walls"))):
+                continue  # these move on purpose, or have balls that roll
+            complete = results.good(case, "MuJoCo Newton") and (failed or results.good(case, OURS))
+            if complete and theirs > 1e-6:
+                add(f"{name} over MuJoCo's", limit, results.value(case, OURS, field) / theirs)
+        if scene == "stack_heavy_top":
+            shift = results.by_case[case].get(OURS, [{}])[0].get("top_shift_mm")
+            add("top sinks [mm]", 50, abs(shift[2]) if shift else None)
+    return out
+
+
+def target_table(results):
+    rows, met = [], 0
+    for where, what, limit, measured in targets(results):
+        if measured is None:
+            verdict = "MISSED: Capstan failed"
+        elif measured <= limit:
+            met, verdict = met + 1, "met"
+        else:
+            verdict = f"MISSED by a factor of {number(measured / limit)}"
+        rows.append([where, what, number(limit), number(measured), verdict])
+    return f"{met} of {len(rows)} met.\n\n" + table(["scene", "target", "at most", "measured", ""], rows)
+
+
+def figures(results, folder):
+    """Writes the figures that the runs suffice for; [(file, caption)]."""
+    written = []
+    for scene, title in (("clutter_walls", "with walls"), ("clutter_open", "without walls")):
+        for dt in sorted({c[2] for c in results.by_case if c[0] == scene}, reverse=True):
+            cases = sorted(c for c in results.by_case if c[0] == scene and c[2] == dt)
+            labels = dict.fromkeys(label for c in cases for label in results.by_case[c])
+            series = [(label, [(c[1], results.value(c, label, "ms_mean"), results.good(c, label))
+                               for c in cases if label in results.by_case[c]])
+                      for label in labels if not label.startswith("Capstan,")]
+            name = f"{scene}_{1e3 * dt:g}ms.svg"
+            if len(cases) > 1 and figure.log_log(folder / name, f"Clutter {title}, dt {1e3 * dt:g} ms: time per step",
+                                                 "bodies", "ms per step, mean", series):
+                written.append((name, f"Clutter {title}, dt {1e3 * dt:g} ms: mean time per step against bodies "
+                                "(hollow: stopped by the time limit, mean over the first part)"))
+    for case in results.by_case:
+        if case[0] != "clutter_walls" or case[1] != 40:
+            continue
+        for field, what in (("penetration_mean_mm", "resting depth [mm]"), ("penetration_peak_mm", "peak depth [mm]"),
+                            ("creep_mean_mm_s", "creep [mm/s]")):
+            series = [(label, [(results.value(case, label, "ms_mean"), results.value(case, label, field),
+                                results.good(case, label))])
+                      for label in results.by_case[case]]
+            name = f"pareto_{field.rsplit('_', 1)[0] if field.endswith('mm') else 'creep'}_{1e3 * case[2]:g}ms.svg"
+            if figure.log_log(folder / name, f"Clutter with walls, 40 bodies, dt {1e3 * case[2]:g} ms: {what} against time",
+                              "ms per step, mean", what, series, lines=False):
+                written.append((name, f"Error against time: {what}, 40 bodies, dt {1e3 * case[2]:g} ms (lower left is better)"))
+    return written
+
+
+INTRO = """# Benchmarks
+
+Made by `bench/compare.py` ({mode}), which `make bench` and `capstan bench` run. Do not edit.
+
+* {date}; {processor}, {processors} processors, {system}; load {load:.1f} at the start
+* Capstan {commit}, compiled by {compiler}; one thread, eps_r 1e-5 certified at every step (column *residual*)
+* {versions}
+* Scenes: `bench/peers/scene.h`. At most {limit:g} s of stepping for one run.
+
+**How it is measured.** Engines take turns on one scene after the other; repetitions have other seeds. Times are processor time
+of the stepping thread (with 2 threads: wall time), around the step call only. *Capstan / it* is our time over that engine's, over
+the part of the run that both have: below 1, Capstan is faster. Everything but time is judged alike for all: the poses of every
+step go to Capstan's narrow phase, energy and creep come from differences of poses. *Rest depth* is the mean over overlapping contacts
+at the end, *peak depth* the deepest ever, *creep* the mean displacement of bodies (but balls, which may roll) in the last half
+second over that time, *energy gain* the largest rise of kinetic and gravity energy above an earlier minimum (springs and motors, where a
+scene has them, may cause one), *settled* a creep below 1 mm/s. (*): stopped by the time limit or a failure; the values are of the part
+that was simulated.
+"""
+
+
+def write(data, folder, name="peers.md"):
+    """Writes the page and its figures; returns the text of the page."""
+    results = Results(data["runs"])
+    versions = dict.fromkeys(f"{run['engine']} {run['version']}" for run in data["runs"] if run["engine"] != "Capstan")
+    compiler = next((run["compiler"] for run in data["runs"] if run["engine"] == "Capstan"), "")
+    page = [INTRO.format(mode=data["mode"], compiler=compiler, limit=data["time_limit"],
+                         versions="peers: " + ", ".join(versions) if versions else "no peers were there", **data["machine"])]
+    if data["missing"]:
+        page.append(f"Not installed, so not measured: {', '.join(data['missing'])}.\n")
+    for what, why in data["skipped"].items():
+        page.append(f"* left out: {what}: {why}")
+    if data["skipped"]:
+        page.append("")
+    page += ["## Targets\n", target_table(results)]
+    for file, caption in figures(results, folder):
+        page.append(f"![{caption}]({file})\n")
+    for case in results.by_case:
+        scene, n, dt = case
+        page += [f"## {scene}, {n}, dt {1e3 * dt:g} ms\n", case_table(results, case)]
+    text = "\n".join(page)
+    (folder / name).write_text(text)
+    return text

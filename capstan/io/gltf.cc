@@ -1,0 +1,173 @@
+#include "capstan/io/gltf.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "capstan/base/version.h"
+#include "capstan/dynamics/tree.h"
+#include "capstan/io/surface.h"
+#include "capstan/math/rotation.h"
+
+namespace capstan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFloat = 5126, kUnsignedInt = 5125, kArrayBuffer = 34962, kElementBuffer = 34963;
+constexpr int kSegments = 32;
+constexpr double kPlateHalfSize = 10;  // [m]
+
+class Builder {
+ public:
+  explicit Builder(const Model& model) : model_(model) {
+    json_["asset"] = {{"version", "2.0"}, {"generator", std::string("capstan ") + version()}};
+    json_["scene"] = 0;
+    json_["scenes"] = Json::array({Json{{"name", model.name}, {"nodes", Json::array({0})}}});
+    // x stays, z becomes y: a quarter turn back about x.
+    json_["nodes"].push_back({{"name", "world"},
+                              {"rotation", {-std::sqrt(0.5), 0, 0, std::sqrt(0.5)}},
+                              {"children", Json::array()}});
+    for (int l = 1; l < model.num_links(); ++l) {
+      json_["nodes"].push_back({{"name", model.bodies[model.links[l].body].name}});
+      json_["nodes"][0]["children"].push_back(l);
+    }
+    for (const ModelShape& shape : model.shapes) add_shape(shape);
+  }
+
+  void set_poses(const std::vector<State>& states) {
+    const int n = model_.num_links() - 1;
+    std::vector<float> times;
+    std::vector<std::vector<float>> positions(n), rotations(n);
+    Placement placement = make_placement(model_);
+    for (const State& state : states) {
+      calc_placement(model_, state.q, &placement);
+      times.push_back(static_cast<float>(state.time - states.front().time));
+      for (int l = 1; l <= n; ++l) add_pose(placement.X_WL[l], &positions[l - 1], &rotations[l - 1]);
+    }
+    if (states.empty() || n == 0) return;
+    for (int l = 1; l <= n; ++l) {
+      const std::vector<float>&p = positions[l - 1], &r = rotations[l - 1];
+      json_["nodes"][l]["translation"] = {p[0], p[1], p[2]};
+      json_["nodes"][l]["rotation"] = {r[0], r[1], r[2], r[3]};
+    }
+    if (states.size() < 2) return;
+    const int input = add_accessor(times.data(), times.size(), 1, kFloat, 0);
+    Json& accessor = json_["accessors"][input];
+    accessor["min"] = Json::array({times.front()});
+    accessor["max"] = Json::array({times.back()});
+    Json animation = {{"name", "run"}, {"samplers", Json::array()}, {"channels", Json::array()}};
+    const auto channel = [&](int node, const char* path, const std::vector<float>& values, int width) {
+      const int output = add_accessor(values.data(), values.size() / width, width, kFloat, 0);
+      animation["channels"].push_back(
+          {{"sampler", animation["samplers"].size()}, {"target", {{"node", node}, {"path", path}}}});
+      animation["samplers"].push_back({{"input", input}, {"output", output}, {"interpolation", "LINEAR"}});
+    };
+    for (int l = 1; l <= n; ++l) {
+      channel(l, "translation", positions[l - 1], 3);
+      channel(l, "rotation", rotations[l - 1], 4);
+    }
+    json_["animations"] = Json::array({animation});
+  }
+
+  std::string file() {
+    json_["buffers"] = Json::array({Json{{"byteLength", binary_.size()}}});
+    std::string text = json_.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text.resize((text.size() + 3) / 4 * 4, ' ');
+    binary_.resize((binary_.size() + 3) / 4 * 4, '\0');
+    std::string out;
+    const auto word = [&out](std::uint32_t x) { out.append(reinterpret_cast<const char*>(&x), sizeof x); };
+    word(0x46546C67);  // "glTF"
+    word(2);
+    word(static_cast<std::uint32_t>(12 + 8 + text.size() + 8 + binary_.size()));
+    word(static_cast<std::uint32_t>(text.size()));
+    word(0x4E4F534A);  // "JSON"
+    out += text;
+    word(static_cast<std::uint32_t>(binary_.size()));
+    word(0x004E4942);  // "BIN"
+    return out + binary_;
+  }
+
+ private:
+  // The sign of the quaternion is that of the one before, so that viewers turn the short way.
+  static void add_pose(const Transform& X, std::vector<float>* positions, std::vector<float>* rotations) {
+    for (const double x : X.p) positions->push_back(static_cast<float>(x));
+    const Vec4 q = quat_from_matrix(X.R);
+    double sign = 1;
+    if (const std::size_t n = rotations->size(); n >= 4) {
+      const float* before = rotations->data() + n - 4;
+      sign = before[0] * q[1] + before[1] * q[2] + before[2] * q[3] + before[3] * q[0] < 0 ? -1 : 1;
+    }
+    for (const int i : {1, 2, 3, 0}) rotations->push_back(static_cast<float>(sign * q[i]));
+  }
+
+  int add_accessor(const void* data, std::size_t count, int width, int type, int target) {
+    static constexpr const char* kTypes[] = {"", "SCALAR", "", "VEC3", "VEC4"};
+    const std::size_t bytes = count * width * 4;
+    Json view = {{"buffer", 0}, {"byteOffset", binary_.size()}, {"byteLength", bytes}};
+    if (target != 0) view["target"] = target;
+    binary_.append(static_cast<const char*>(data), bytes);
+    json_["bufferViews"].push_back(view);
+    json_["accessors"].push_back({{"bufferView", json_["bufferViews"].size() - 1},
+                                  {"componentType", type},
+                                  {"count", count},
+                                  {"type", kTypes[width]}});
+    return static_cast<int>(json_["accessors"].size()) - 1;
+  }
+
+  int add_material(const std::array<float, 4>& rgba) {
+    Json material = {{"pbrMetallicRoughness",
+                      {{"baseColorFactor", {rgba[0], rgba[1], rgba[2], rgba[3]}},
+                       {"metallicFactor", 0.0},
+                       {"roughnessFactor", 0.6}}}};
+    if (rgba[3] < 1) material["alphaMode"] = "BLEND";
+    for (std::size_t i = 0; i < json_["materials"].size(); ++i) {
+      if (json_["materials"][i] == material) return static_cast<int>(i);
+    }
+    json_["materials"].push_back(material);
+    return static_cast<int>(json_["materials"].size()) - 1;
+  }
+
+  void add_shape(const ModelShape& shape) {
+    const bool plate = std::holds_alternative<HalfSpace>(shape.shape);
+    Transform X = shape.X_LS;
+    if (plate) X.p -= X.R.col(2) * 0.01;
+    const DrawnSurface s =
+        make_surface(plate ? Shape(Box{{kPlateHalfSize, kPlateHalfSize, 0.01}}) : shape.shape, kSegments);
+    if (s.positions.empty()) return;
+    const int position = add_accessor(s.positions.data(), s.positions.size(), 3, kFloat, kArrayBuffer);
+    std::array<float, 3> low = s.positions[0], high = low;
+    for (const auto& p : s.positions) {
+      for (int i = 0; i < 3; ++i) low[i] = std::min(low[i], p[i]), high[i] = std::max(high[i], p[i]);
+    }
+    json_["accessors"][position]["min"] = low;
+    json_["accessors"][position]["max"] = high;
+    const int normal = add_accessor(s.normals.data(), s.normals.size(), 3, kFloat, kArrayBuffer);
+    const int index =
+        add_accessor(s.triangles.data(), 3 * s.triangles.size(), 1, kUnsignedInt, kElementBuffer);
+    const Json attributes = {{"POSITION", position}, {"NORMAL", normal}};
+    const Json primitive = {
+        {"attributes", attributes}, {"indices", index}, {"material", add_material(shape.rgba)}};
+    json_["meshes"].push_back({{"name", shape.name}, {"primitives", Json::array({primitive})}});
+    const Vec4 q = quat_from_matrix(X.R);
+    json_["nodes"].push_back({{"name", shape.name},
+                              {"mesh", json_["meshes"].size() - 1},
+                              {"translation", {X.p.x(), X.p.y(), X.p.z()}},
+                              {"rotation", {q[1], q[2], q[3], q[0]}}});
+    json_["nodes"][shape.link]["children"].push_back(json_["nodes"].size() - 1);
+  }
+
+  const Model& model_;
+  Json json_;
+  std::string binary_;
+};
+
+}  // namespace
+
+std::string gltf_binary(const Model& model, const std::vector<State>& states) {
+  Builder builder(model);
+  builder.set_poses(states);
+  return builder.file();
+}
+
+}  // namespace capstan

@@ -1,0 +1,114 @@
+// The problem of one contact alone: a mass rho [kg] in each direction of the contact frame, which would move
+// at z without the contact,
+//
+//   u = argmin l(u) + 1/2 (u - z)^T diag(rho) (u - z),     gamma(u) = rho (u - z)
+//
+// (the proximal map of the law). The solver takes the slope of a law at u rather than at the velocity of its
+// iterate: there the impulse is one that the mass behind the contact can bring about, however stiff the law
+// is and however deep the iterate would go.
+//
+//   static Vec3 Resolvent<Law>::resolve(const ContactData&, const Vec3& rho, const Vec3& z);
+//
+// rho_x = rho_y. Limits: a law without impulse at z gives u = z; rho -> infinity gives u = z; rho -> 0 the
+// velocity at which the contact has no impulse.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/laws/contact_laws.h"
+
+namespace capstan {
+
+// Any law: Newton with a line search in three unknowns.
+template <class Law>
+struct Resolvent {
+  static Vec3 resolve(const ContactData& d, const Vec3& rho, const Vec3& z) {
+    constexpr double kTolerance = 1e-4;  // the solver's own iteration corrects what is left
+    Vec3 u = z;
+    for (int i = 0; i < 40; ++i) {
+      Vec3 gamma;
+      Mat3 H;
+      Law::evaluate(d, u, nullptr, &gamma, &H);
+      const Vec3 pull = rho.cwiseProduct(u - z), gradient = pull - gamma;
+      if (!(gradient.norm() > kTolerance * (pull.norm() + gamma.norm()))) break;
+      H.diagonal() += rho;
+      const Vec3 du = -H.llt().solve(gradient);
+      const double slope0 = gradient.dot(du);
+      double a = 1;
+      for (int k = 0; k < 30; ++k, a *= 0.5) {  // until the cost along du has about reached its minimum
+        double dl, d2l;
+        Law::evaluate_along(d, u + a * du, du, &dl, &d2l);
+        if (dl + du.dot(rho.cwiseProduct(Vec3(u + a * du - z))) <= -0.5 * slope0) break;
+      }
+      u += a * du;
+    }
+    return u;
+  }
+};
+
+// n(v) = rho (v - z) of a normal law, for z < v_hat. n is convex and falls, so that Newton from the left
+// closes in on the root monotonically.
+template <class Normal>
+double resolve_normal(const NormalData& d, double rho, double z) {
+  if (!(z < d.v_hat)) return z;
+  if constexpr (requires { Normal::resolve(d, rho, z); }) {
+    return Normal::resolve(d, rho, z);
+  } else {
+    double v = z;
+    for (int i = 0; i < 30; ++i) {
+      const NormalResponse n = Normal::evaluate(d, v);
+      const double step = (n.impulse - rho * (v - z)) / (n.slope + rho);
+      v += step;
+      if (!(std::abs(step) > 1e-6 * (v - z))) break;
+    }
+    return v;
+  }
+}
+
+// Lagged friction does not depend on the normal velocity: two scalar equations.
+template <class Normal, bool kRegularized>
+struct Resolvent<LaggedLaw<Normal, kRegularized>> {
+  static Vec3 resolve(const ContactData& d, const Vec3& rho, const Vec3& z) {
+    if (d.mu_xy != 0 || d.mu_xx != d.mu_yy) {  // a tensor: along which direction it slips is not known
+      return Resolvent<TensorLaw>::resolve(d, rho, z);
+    }
+    Vec3 u = z;
+    u.z() = resolve_normal<Normal>(d.normal, rho.z(), z.z() + d.bias.z()) - d.bias.z();
+    // rho (t - s) = f s / sqrt(s^2 + e^2) for the slip s, t that of z, f the largest friction. The right side
+    // is concave: Newton from the left closes in monotonically.
+    const double f = d.mu_xx * d.normal_impulse;
+    const double x = z.x() + d.bias.x(), y = z.y() + d.bias.y(), t = std::sqrt(x * x + y * y);
+    if (!(f > 0) || !(t > 0)) return u;
+    const double r = rho.x(), e = d.slip / d.mu_xx;
+    double s = std::max(t - f / r, t * r / (r + f / e));
+    for (int i = 0; i < 12; ++i) {
+      const double S = std::sqrt(s * s + e * e);
+      const double step = (r * (t - s) - f * s / S) / (r + f * e * e / (S * S * S));
+      s += step;
+      if (!(std::abs(step) > 1e-4 * s)) break;
+    }
+    u.x() = s / t * x - d.bias.x();
+    u.y() = s / t * y - d.bias.y();
+    return u;
+  }
+
+ private:
+  struct TensorLaw : LaggedLaw<Normal, kRegularized> {};
+};
+
+// A mass behind the contact is one more compliance in series: the same law with R + 1/rho.
+template <>
+struct Resolvent<Sap> {
+  static Vec3 resolve(const ContactData& d, const Vec3& rho, const Vec3& z) {
+    ContactData series = d;
+    series.slip += 1 / rho.x();
+    series.normal.c0 = d.normal.c0 * rho.z() / (d.normal.c0 + rho.z());
+    Vec3 gamma;
+    Sap::evaluate(series, z, nullptr, &gamma, nullptr);
+    return z + gamma.cwiseQuotient(rho);
+  }
+};
+
+}  // namespace capstan

@@ -1,0 +1,77 @@
+#include "capstan/problem/gap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/math/rotation.h"
+#include "capstan/state/state.h"
+
+namespace capstan {
+
+int num_rows(ConstraintType type) {
+  if (type == ConstraintType::weld) return 6;
+  return type == ConstraintType::ball ? 3 : 1;
+}
+
+Vec6 calc_gap(const Model& model, const ModelConstraint& c, const VecX& q, const Placement& placement) {
+  Vec6 gap = Vec6::Zero();
+  if (c.type == ConstraintType::coupler) {
+    const auto relative = [&](int joint) {
+      return q[model.joints[joint].q] - model.dofs[model.joints[joint].v].reference;
+    };
+    gap[0] = relative(c.joint_a) - c.polynomial[0];
+    if (c.joint_b < 0) return gap;
+    const double x = relative(c.joint_b);
+    double power = 1;
+    for (int k = 1; k < 5; ++k) gap[0] -= c.polynomial[k] * (power *= x);
+    return gap;
+  }
+  const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
+  const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+  const Vec3 p_AB = X_WB.p - X_WA.p;
+  if (c.type == ConstraintType::weld) {
+    gap << quat_log(quat_from_matrix(X_WB.R * X_WA.R.transpose())), p_AB;
+  } else if (c.type == ConstraintType::distance) {
+    gap[0] = p_AB.norm() - c.distance;
+  } else {
+    gap.head<3>() = p_AB;
+  }
+  return gap;
+}
+
+bool is_rigid(const Model& model, const ModelConstraint& c) {
+  if (!c.active || !std::isinf(c.stiffness)) return false;
+  return c.type == ConstraintType::coupler || model.bodies[c.body_a].link != model.bodies[c.body_b].link;
+}
+
+std::vector<int> find_constrained_trees(const Model& model) {
+  std::vector<int> trees;
+  for (const ModelConstraint& c : model.constraints) {
+    if (!is_rigid(model, c)) continue;
+    for (const int side : {0, 1}) {
+      int link = 0;
+      if (c.type == ConstraintType::coupler) {
+        const int joint = side == 0 ? c.joint_a : c.joint_b;
+        if (joint >= 0) link = model.dofs[model.joints[joint].v].link;
+      } else {
+        link = model.bodies[side == 0 ? c.body_a : c.body_b].link;
+      }
+      if (link != 0) trees.push_back(model.links[link].tree);
+    }
+  }
+  std::sort(trees.begin(), trees.end());
+  trees.erase(std::unique(trees.begin(), trees.end()), trees.end());
+  return trees;
+}
+
+void calc_placement_ahead(const Model& model, const std::vector<int>& trees, const VecX& q0, const VecX& v,
+                          double dt, VecX* q, Placement* placement) {
+  for (const int t : trees) {
+    const Tree& tree = model.trees[t];
+    move(model, q0, v, dt, q, model.links[tree.link_begin].stage_begin,
+         model.links[tree.link_end - 1].stage_end);
+    calc_placement(model, *q, placement, tree.link_begin, tree.link_end);
+  }
+}
+
+}  // namespace capstan

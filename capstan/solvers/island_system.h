@@ -1,0 +1,65 @@
+// One island of a problem in its own coordinates: the dofs of its trees one after the other, its groups and
+// contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity, and the
+// Newton system (A + J^T G J) dv = -gradient. Memory only grows.
+#pragma once
+
+#include <vector>
+
+#include "capstan/math/block_cholesky.h"
+#include "capstan/problem/problem.h"
+
+namespace capstan {
+
+struct IslandSystem {
+  using Vector = Eigen::Map<VecX>;
+  using ConstVector = Eigen::Ref<const VecX>;
+
+  const Problem* problem = nullptr;
+  const Island* island = nullptr;
+  int* local_tree = nullptr;       // [trees of the model] place in its island; shared by all islands
+  std::vector<int> start;          // [trees + 1] first local dof
+  std::vector<int> contact_start;  // [groups + 1] first local contact
+  Vector v0{nullptr, 0}, v_star{nullptr, 0}, A_v_star{nullptr, 0};
+  Vector scale{nullptr, 0};  // diag(A)^-1/2
+
+  void begin(const Problem& problem, const Island& island, int* local_tree, int num_vectors);
+  Vector vector(int i);  // the i-th of num_vectors vectors for the caller
+
+  int num_dofs() const { return start.back(); }
+  int num_trees() const { return island->tree_end - island->tree_begin; }
+  int num_groups() const { return island->group_end - island->group_begin; }
+  int num_contacts() const { return contact_start.back(); }
+  int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
+  const ConstraintGroup& group(int g) const {
+    return problem->groups[problem->island_groups[island->group_begin + g]];
+  }
+  bool has_contacts(const ConstraintGroup& c) const { return c.contact_begin < c.contact_end; }
+  const DofLaw& dof_law(int i) const {
+    return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]];
+  }
+  int local_dof(int dof) const {
+    const Model& model = *problem->model;
+    const int tree = model.links[model.dofs[dof].link].tree;
+    return start[local_tree[tree]] + dof - model.trees[tree].dof_begin;
+  }
+
+  void multiply_A(const ConstVector& x, Vector y) const;
+  // U = J x of every group, and from it the velocity of every contact in its frame.
+  void calc_motion(const ConstVector& x, std::vector<Vec6>* U, std::vector<Vec3>* contact_velocity) const;
+  // y = J^T f, f one 6-vector for each group; dof laws apart.
+  void calc_impulse(const std::vector<Vec6>& f, Vector y) const;
+
+  // dv = -(A + J^T G J)^-1 gradient, G one 6x6 for each group and a number for each dof law.
+  bool solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G, const ConstVector& gradient,
+             Vector dv);
+
+ private:
+  std::vector<double> A_values_, arena_, transposed_, product_;
+  std::vector<int> A_start_;
+  BlockPattern pattern_;
+  BlockCholesky cholesky_;
+
+  void add_group(const ConstraintGroup& c, const Mat6& G, int* pair);
+};
+
+}  // namespace capstan

@@ -1,0 +1,176 @@
+// Closed loops: they stay closed at ordinary steps, move as their geometry says, and neither gain nor lose
+// energy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "capstan/io/read.h"
+#include "capstan/problem/gap.h"
+#include "capstan/step/step.h"
+
+namespace capstan {
+namespace {
+
+struct Mechanism {
+  Model model;
+  State state;
+  Workspace workspace;
+  StepOptions options;
+  Placement placement;
+
+  explicit Mechanism(const Scene& scene)
+      : model(compile(scene)),
+        state(initial_state(model)),
+        workspace(make_workspace(model)),
+        options(step_options(model)),
+        placement(make_placement(model)) {}
+  explicit Mechanism(const std::string& file) : Mechanism(read_scene(CAPSTAN_SOURCE_DIR "/scenes/" + file)) {}
+
+  // Largest gap of any loop after a step [m].
+  double go() {
+    step(model, options, {}, &state, &workspace);
+    calc_placement(model, state.q, &placement);
+    double gap = 0;
+    for (const ModelConstraint& c : model.constraints)
+      gap = std::max(gap, calc_gap(model, c, state.q, placement).lpNorm<Eigen::Infinity>());
+    return gap;
+  }
+  double energy() const { return calc_mechanics(model, state).total(); }
+};
+
+TEST(Loops, TheFourBarStaysClosedForAMinute) {
+  for (const Integrator integrator :
+       {Integrator::semi_implicit, Integrator::midpoint, Integrator::implicit_euler}) {
+    Mechanism m("four_bar.xml");
+    m.options.dt = 0.002;
+    m.options.integrator = integrator;
+    m.state = keyframe_state(m.model, "turning");
+    double gap = 0;
+    while (m.state.time < 60) gap = std::max(gap, m.go());
+    EXPECT_LT(gap, 1e-6) << integrator_name(integrator);
+    // A turn a second, but for what the drive lags behind against the joints' damping.
+    EXPECT_NEAR(m.state.q[0], 60 * 2 * std::numbers::pi, 3) << integrator_name(integrator);
+  }
+}
+
+TEST(Loops, TheSliderCrankMovesAsItsGeometrySaysAndKeepsItsEnergy) {
+  Mechanism m("slider_crank.yaml");
+  const double start = m.energy();
+  double gap = 0, least = start, most = start, wrong = 0;
+  while (m.state.time < 60) {
+    gap = std::max(gap, m.go());
+    least = std::min(least, m.energy());
+    most = std::max(most, m.energy());
+    const double a = m.state.q[0], x = 0.1 * std::cos(a) + std::sqrt(0.09 - std::pow(0.1 * std::sin(a), 2));
+    wrong = std::max(wrong, std::abs(0.4 + m.state.q[2] - x));
+  }
+  EXPECT_LT(gap, 1e-6);
+  EXPECT_LT(wrong, 1e-6);
+  EXPECT_GT(m.state.q[0], 300);
+  std::printf("slider-crank: gap %.1e m, energy %.4f to %.4f of the start\n", gap, least / start,
+              most / start);
+  // First order: a loop's impulses act along its directions at the beginning of the step.
+  EXPECT_GT(least, 0.97 * start);
+  EXPECT_LT(most, 1.001 * start);
+}
+
+TEST(Loops, TheScissorLiftStaysClosedAndKeepsItsEnergy) {
+  Mechanism m("scissor_lift.yaml");
+  const double start = m.energy();
+  double gap = 0, least = start, most = start, low = 0, high = 0;
+  while (m.state.time < 60) {
+    gap = std::max(gap, m.go());
+    least = std::min(least, m.energy());
+    most = std::max(most, m.energy());
+    low = std::min(low, m.state.q[0]);
+    high = std::max(high, m.state.q[0]);
+  }
+  EXPECT_LT(gap, 1e-6);
+  EXPECT_GT(low, -0.01);  // it comes back to where it was released,
+  EXPECT_GT(high, 0.25);  // having swung through 40 degrees and beyond
+  std::printf("scissor lift: gap %.1e m, energy %.3f to %.3f J from %.3f, bars swing by %.3f rad\n", gap,
+              least, most, start, high - low);
+  EXPECT_GT(least, start - 0.5);
+  EXPECT_LT(most, start + 0.5);
+}
+
+// Four free rods tied end to end in a ring, thrown and spinning: what ties them is inside.
+Scene ring() {
+  Scene scene;
+  scene.options.gravity.setZero();
+  const Vec3 corners[] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
+  for (int i = 0; i < 4; ++i) {
+    Body rod;
+    rod.name = "rod" + std::to_string(i);
+    rod.pose.position = 0.5 * (corners[i] + corners[(i + 1) % 4]);
+    const Vec3 u = corners[(i + 1) % 4] - corners[i];
+    rod.inertia = Inertia{1, Vec3::Zero(), (Mat3::Identity() - 0.99 * u * u.transpose()) / 12};
+    Joint joint;
+    joint.name = rod.name;
+    joint.type = JointType::free;
+    rod.joints = {joint};
+    scene.bodies.push_back(rod);
+    Constraint pin;
+    pin.name = "pin" + std::to_string(i);
+    pin.type = ConstraintType::ball;
+    pin.body_a = rod.name;
+    pin.body_b = "rod" + std::to_string((i + 1) % 4);
+    pin.pose_a = Pose{0.5 * u};
+    pin.pose_b = Pose{-0.5 * (corners[(i + 2) % 4] - corners[(i + 1) % 4])};
+    scene.constraints.push_back(pin);
+    // A rigid turn about z at 3 rad/s, and a throw.
+    const Vec3 v = cross(Vec3(0, 0, 3), Vec3(rod.pose.position - Vec3(0.5, 0.5, 0))) + Vec3(0.3, -0.2, 0.5);
+    scene.initial.v[rod.name] = {v.x(), v.y(), v.z(), 0.4 * (i % 2), 0, 3};
+  }
+  return scene;
+}
+
+TEST(Loops, AFreeRingKeepsItsMomentumAndItsCentreGoesStraight) {
+  Mechanism m(ring());
+  m.options.dt = 0.002;
+  m.go();  // the first step makes the velocities fit the ring
+  const Mechanics start = calc_mechanics(m.model, m.state);
+  const double t0 = m.state.time;
+  double gap = 0;
+  while (m.state.time < 10) gap = std::max(gap, m.go());
+  const Mechanics end = calc_mechanics(m.model, m.state);
+  EXPECT_LT(gap, 1e-6);
+  EXPECT_LT((end.momentum - start.momentum).tail<3>().norm(), 1e-10);
+  const Vec3 expected = start.center_of_mass + (m.state.time - t0) * start.momentum.tail<3>() / 4;
+  EXPECT_LT((end.center_of_mass - expected).norm(), 1e-9);
+  const Vec3 about_center =
+      start.momentum.head<3>() - cross(start.center_of_mass, Vec3(start.momentum.tail<3>()));
+  const Vec3 after = end.momentum.head<3>() - cross(end.center_of_mass, Vec3(end.momentum.tail<3>()));
+  EXPECT_LT((after - about_center).norm(), 1e-6 * about_center.norm());
+}
+
+// Held at two places 1 cm apart at once: it stays between them.
+TEST(Loops, ConstraintsThatContradictEachOtherMeetInTheMiddle) {
+  Scene scene;
+  Body body;
+  body.name = "body";
+  body.inertia = Inertia{1, Vec3::Zero(), Mat3::Identity()};
+  Joint joint;
+  joint.name = "body";
+  joint.type = JointType::free;
+  body.joints = {joint};
+  scene.bodies = {body};
+  for (const double x : {-0.005, 0.005}) {
+    Constraint hold;
+    hold.name = x < 0 ? "left" : "right";
+    hold.type = ConstraintType::weld;
+    hold.body_a = kWorld;
+    hold.body_b = "body";
+    hold.pose_a = Pose{Vec3(x, 0, 0)};
+    hold.pose_b = Pose{};
+    scene.constraints.push_back(hold);
+  }
+  Mechanism m(scene);
+  while (m.state.time < 1) m.go();
+  EXPECT_LT(m.state.q.head<3>().norm(), 1e-6);
+  EXPECT_LT(m.state.v.norm(), 1e-6);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,67 @@
+// The same bits for any number of threads (DESIGN section 4).
+#include <gtest/gtest.h>
+
+#include "capstan/io/read.h"
+#include "capstan/step/step.h"
+
+namespace capstan {
+namespace {
+
+// Boxes in pairs, one dropped a little askew on the other: as many islands as pairs.
+Scene many_islands(int n) {
+  Scene scene;
+  ShapeInstance floor;
+  floor.name = "floor";
+  floor.shape = HalfSpace{};
+  scene.shapes.push_back(floor);
+  for (int i = 0; i < 2 * n; ++i) {
+    Body body;
+    body.name = "box" + std::to_string(i);
+    body.pose.position = Vec3(0.5 * (i / 2 % 6) + 0.01 * (i % 3), 0.5 * (i / 12), i % 2 ? 0.17 : 0.055);
+    Joint joint;
+    joint.name = body.name;
+    joint.type = JointType::free;
+    body.joints = {joint};
+    scene.bodies.push_back(body);
+    ShapeInstance box;
+    box.name = box.body = body.name;
+    box.shape = Box{Vec3(0.05, 0.05, 0.05)};
+    scene.shapes.push_back(box);
+  }
+  return scene;
+}
+
+std::vector<std::uint64_t> run(const Scene& scene, int threads, int num_steps, int* most_islands) {
+  const Model model = compile(scene);
+  StepOptions options = step_options(model);
+  options.threads = threads;
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  std::vector<std::uint64_t> hashes;
+  for (int i = 0; i < num_steps; ++i) {
+    const Report report = step(model, options, {}, &state, &workspace);
+    *most_islands = std::max(*most_islands, report.solver.islands);
+    if (i % 50 == 49) hashes.push_back(hash(state));
+  }
+  return hashes;
+}
+
+void expect_same_bits(const Scene& scene, int num_steps, int islands_at_least) {
+  int most_islands = 0;
+  const auto alone = run(scene, 1, num_steps, &most_islands);
+  EXPECT_GE(most_islands, islands_at_least);
+  for (const int threads : {2, 4, 8}) {
+    EXPECT_EQ(run(scene, threads, num_steps, &most_islands), alone) << threads << " threads";
+  }
+}
+
+TEST(Threads, ManyIslandsHaveTheSameBits) {
+  expect_same_bits(many_islands(36), 300, 36);
+}
+
+TEST(Threads, TheClutterHasTheSameBits) {
+  expect_same_bits(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"), 2000, 2);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,305 @@
+// The viewer's server under use and abuse, by a real WebSocket client: whatever a client does, the simulation
+// goes on.
+#include "viewer/server.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <boost/asio.hpp>
+#include <boost/beast.hpp>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "capstan/io/read.h"
+
+namespace capstan::viewer {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+using tcp = asio::ip::tcp;
+
+constexpr const char* kToken = "secret";
+
+class Client {
+ public:
+  Client(unsigned short port, const std::string& token, const std::string& origin = "") : socket_(context_) {
+    beast::get_lowest_layer(socket_).connect({asio::ip::make_address("127.0.0.1"), port});
+    socket_.set_option(websocket::stream_base::decorator([origin](websocket::request_type& request) {
+      if (!origin.empty()) request.set(http::field::origin, origin);
+    }));
+    socket_.binary(true);
+    socket_.handshake("127.0.0.1:" + std::to_string(port), "/ws?token=" + token);
+  }
+  void send(const Json& message) { send(Json::to_msgpack(message)); }
+  void send(const Bytes& bytes) { socket_.write(asio::buffer(bytes)); }
+  // The next message of this type; frames are said to have been seen.
+  Json next(const std::string& type) {
+    for (int i = 0; i < 1000; ++i) {
+      beast::flat_buffer buffer;
+      socket_.read(buffer);
+      const auto* begin = static_cast<const std::uint8_t*>(buffer.data().data());
+      const Json message = Json::from_msgpack(begin, begin + buffer.size());
+      if (message["type"] == "frame") send({{"command", "seen"}});
+      if (message["type"] == type) return message;
+    }
+    throw std::runtime_error("no message of type " + type);
+  }
+  Json status(bool playing) {
+    for (;;) {
+      const Json message = next("status");
+      if (message["playing"] == playing) return message;
+    }
+  }
+
+ private:
+  asio::io_context context_;
+  websocket::stream<beast::tcp_stream> socket_;
+};
+
+std::string get(unsigned short port, const std::string& request) {
+  asio::io_context context;
+  tcp::socket socket(context);
+  socket.connect({asio::ip::make_address("127.0.0.1"), port});
+  boost::system::error_code error;
+  asio::write(socket, asio::buffer(request), error);
+  std::string answer;
+  asio::read(socket, asio::dynamic_buffer(answer), error);
+  return answer;
+}
+
+double poses_z(const Json& frame, int link) {
+  const auto& bytes = frame["poses"].get_binary();
+  float z;
+  std::memcpy(&z, bytes.data() + (7 * (link - 1) + 2) * sizeof z, sizeof z);
+  return z;
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest() : model_(compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"))) {
+    player_ = simulate_live(model_, step_options(model_), initial_state(model_));
+    ServerOptions options;
+    options.token = kToken;
+    options.page = "<p>the page</p>";
+    options.log = [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      log_.push_back(line);
+    };
+    server_ = std::make_unique<Server>(options, player_.get());
+    player_->start(false);
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~ServerTest() override {
+    server_->stop();
+    thread_.join();
+    player_->stop();
+  }
+  unsigned short port() const { return server_->port(); }
+  std::string own_origin() const { return "http://127.0.0.1:" + std::to_string(port()); }
+  int logged(const std::string& part) {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(std::count_if(log_.begin(), log_.end(), [&](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    }));
+  }
+  // Another viewer sees the simulation go on.
+  void expect_alive() {
+    Client client(port(), kToken);
+    client.send({{"command", "play"}});
+    client.status(true);
+    const auto before = client.next("frame")["step"].get<long>();
+    long after = before;
+    for (int i = 0; i < 100 && after < before + 3; ++i) after = client.next("frame")["step"].get<long>();
+    EXPECT_GE(after, before + 3);
+  }
+
+  Model model_;
+  std::unique_ptr<Player> player_;
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(ServerTest, ServesThePageToThoseWithTheToken) {
+  const std::string ok = get(port(), "GET /?token=secret HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(ok.find("200 OK"), std::string::npos) << ok;
+  EXPECT_NE(ok.find("<p>the page</p>"), std::string::npos);
+  EXPECT_NE(ok.find("Content-Security-Policy"), std::string::npos);
+  for (const char* target :
+       {"/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=SECRET", "/?x=secret"}) {
+    const std::string refused = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(refused.find("403 Forbidden"), std::string::npos) << target << refused;
+    EXPECT_EQ(refused.find("the page"), std::string::npos);
+  }
+  for (const char* target :
+       {"/../../etc/passwd", "/etc/passwd?token=secret", "/%2e%2e/x?token=secret", "//?token=secret"}) {
+    const std::string nothing = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(nothing.find("404 Not Found"), std::string::npos) << target << nothing;
+  }
+}
+
+TEST_F(ServerTest, RefusesWrongTokensAndForeignPages) {
+  EXPECT_THROW(Client(port(), "wrong"), std::exception);
+  EXPECT_THROW(Client(port(), kToken, "http://evil.example"), std::exception);
+  EXPECT_THROW(Client(port(), kToken, "null"), std::exception);
+  EXPECT_THROW(Client(port(), kToken, own_origin() + ".evil.example"), std::exception);
+  EXPECT_NO_THROW(Client(port(), kToken, own_origin()));
+  EXPECT_TRUE(origin_fits("http://localhost:9000", "localhost:9000"));  // through an ssh tunnel
+  EXPECT_FALSE(origin_fits("http://localhost:9001", "localhost:9000"));
+  EXPECT_FALSE(origin_fits("", ""));
+}
+
+TEST_F(ServerTest, PlaysPausesStepsAndResets) {
+  Client client(port(), kToken, own_origin());
+  EXPECT_EQ(client.next("scene")["name"], "clutter");
+  EXPECT_EQ(client.next("frame")["step"], 0);
+  client.send({{"command", "step"}});
+  EXPECT_EQ(client.next("frame")["step"], 1);
+  client.send({{"command", "play"}});
+  client.status(true);
+  while (client.next("frame")["step"] < 20) {
+  }
+  client.send({{"command", "pause"}});
+  client.status(false);
+  const long stopped = Json::from_msgpack(*player_->last_frame())["step"].get<long>();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(Json::from_msgpack(*player_->last_frame())["step"].get<long>(), stopped);
+  client.send({{"command", "reset"}});
+  client.status(false);
+  EXPECT_EQ(Json::from_msgpack(*player_->last_frame())["step"], 0);
+}
+
+TEST_F(ServerTest, ADragLiftsABody) {
+  Client client(port(), kToken);
+  const double before = poses_z(client.next("frame"), 1);
+  client.send({{"command", "drag"}, {"link", 1}, {"point", {0, 0, 0}}, {"target", {0, 0, before + 1}}});
+  for (int i = 0; i < 100; ++i) client.send({{"command", "step"}});
+  for (;;) {
+    const Json frame = client.next("frame");
+    if (frame["step"] < 100) continue;
+    EXPECT_NEAR(poses_z(frame, 1), before + 1,
+                0.1);  // its weight pulls the spring down by g / omega^2 = 2.8 cm
+    EXPECT_GT(poses_z(frame, 1), before + 0.8);
+    break;
+  }
+}
+
+TEST_F(ServerTest, MalformedMessagesAreDroppedWithALine) {
+  Client client(port(), kToken);
+  client.next("frame");
+  const std::vector<Json> wrong = {
+      nullptr,
+      1,
+      "play",
+      Json::array(),
+      Json::object(),
+      {{"command", 5}},
+      {{"command", "fly"}},
+      {{"command", "speed"}},
+      {{"command", "speed"}, {"value", NAN}},
+      {{"command", "control"}, {"index", 0}, {"value", 1}},
+      {{"command", "drag"}, {"link", 0}, {"point", {0, 0, 0}}, {"target", {0, 0, 1}}},
+      {{"command", "drag"}, {"link", 1}, {"point", {0, 0}}, {"target", {0, 0, 1}}},
+      {{"command", "drag"}, {"link", 1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1e300}}},
+      {{"command", "drag"}, {"link", -1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1}}},
+      {{"command", "joint"}, {"index", 4000000000u}, {"value", 1}},
+      {{"command", "seek"}, {"time", 1}}};
+  for (const Json& message : wrong) client.send(message);
+  client.send({{"command", "play"}});
+  client.status(true);
+  EXPECT_EQ(logged("is dropped"), static_cast<int>(wrong.size()));
+}
+
+TEST_F(ServerTest, RandomBytesDoNotHarm) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 8; ++trial) {
+    try {
+      Client client(port(), kToken);
+      for (int i = 0; i < 40; ++i) {
+        Bytes bytes(random() % 4000);
+        for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
+        if (trial == 0) std::fill(bytes.begin(), bytes.end(), 0x91);  // arrays within arrays
+        client.send(bytes);
+      }
+      for (int i = 0; i < 100; ++i) client.next("frame");
+      ADD_FAILURE() << "who sends " << kMaxMalformed << " such messages is to be disconnected";
+    } catch (const std::exception&) {
+    }
+  }
+  for (int trial = 0; trial < 20; ++trial) {  // not even HTTP
+    std::string bytes(1000, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    get(port(), bytes + "\r\n\r\n");
+  }
+  get(port(), "GET /" + std::string(100'000, 'a') + " HTTP/1.1\r\n\r\n");
+  expect_alive();
+}
+
+TEST_F(ServerTest, AHugeMessageEndsItsConnectionOnly) {
+  try {
+    Client client(port(), kToken);
+    client.send(Bytes(10'000'000, 0xc0));
+    for (int i = 0; i < 100; ++i) client.next("frame");
+    ADD_FAILURE() << "the connection goes on";
+  } catch (const std::exception&) {
+  }
+  EXPECT_EQ(logged("too long"), 1);
+  expect_alive();
+}
+
+long resident_kilobytes() {
+  std::ifstream file("/proc/self/statm");
+  long pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * 4;
+}
+
+TEST_F(ServerTest, ManyConnectionsAndOnesThatNeverReadCostLittle) {
+  Client steering(port(), kToken);
+  steering.send({{"command", "play"}});
+  steering.status(true);
+  const long before = resident_kilobytes();
+  std::vector<std::unique_ptr<Client>> silent;
+  int refused = 0;
+  for (int i = 0; i < 100; ++i) {
+    try {
+      silent.push_back(std::make_unique<Client>(port(), kToken));
+    } catch (const std::exception&) {
+      ++refused;
+    }
+  }
+  EXPECT_LE(static_cast<int>(silent.size()), kMaxViewers);
+  EXPECT_EQ(static_cast<int>(silent.size()) + refused, 100);
+  // They never read, while 100 frames go to the one that does.
+  long step = 0;
+  for (int i = 0; i < 100; ++i) {
+    const long now = steering.next("frame")["step"].get<long>();
+    EXPECT_GE(now, step);
+    step = now;
+  }
+  EXPECT_GT(step, 20);
+  EXPECT_LT(resident_kilobytes() - before, 64 * 1024);
+}
+
+TEST_F(ServerTest, WhoIsBehindGetsTheNewestFrame) {
+  Client client(port(), kToken);
+  client.next("frame");
+  client.send({{"command", "play"}});
+  client.status(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // about 36 frames that it does not take
+  int steps_seen = 0;
+  long last = 0;
+  for (int i = 0; i < kMaxUnseenFrames + 1; ++i) {
+    last = client.next("frame")["step"].get<long>();
+    ++steps_seen;
+  }
+  EXPECT_GT(last, 2 * steps_seen);  // the ones between were forgotten
+}
+
+}  // namespace
+}  // namespace capstan::viewer

@@ -1,0 +1,268 @@
+// node page_test.mjs CAPSTAN: the viewer in a real browser, with the real program. Exit code 77 without Chromium.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { CHROMIUM, launch } from "./browser.mjs";
+
+const program = resolve(process.argv[2]);
+if (!CHROMIUM) {
+  console.log("skipped: Chromium is not installed (Debian: chromium)");
+  process.exit(77);
+}
+const folder = mkdtempSync(join(tmpdir(), "capstan_page_"));
+const capstan = (...args) => execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// A ball above a floor, and a box beside it: small, and known exactly.
+writeFileSync(join(folder, "fall.yaml"), `capstan: 1
+name: fall
+options: {dt: 0.005, duration: 2}
+shapes:
+  - {name: floor, type: half_space}
+bodies:
+  - {name: ball, position: [0, 0, 1], joint: {type: free}, shape: {type: sphere, radius: 0.1, color: [0.9, 0.1, 0.1, 1]}}
+  - {name: box, position: [0.5, 0, 0.1], joint: {type: free}, shape: {type: box, size: [0.2, 0.2, 0.2], color: [0.1, 0.2, 0.9, 1]}}
+  - name: door
+    position: [-0.5, 0, 0.5]
+    joint: {name: hinge, type: revolute, axis: [0, 0, 1], limits: [-2, 2]}
+    shape: {type: box, size: [0.02, 0.3, 0.4], mass: 1}
+actuators:
+  - {name: motor, type: pd, joint: hinge, stiffness: 20, damping: 3}
+`);
+
+const servers = [];
+class Server {
+  async start(...args) {
+    this.process = spawn(program, ["view", ...args], { cwd: folder });
+    this.log = "";
+    servers.push(this.process);
+    this.process.stderr.on("data", (data) => (this.log += data));
+    this.url = await new Promise((done, fail) => {
+      this.process.stdout.once("data", (data) => done(String(data).split("\n")[0]));
+      this.process.once("exit", (code) => fail(new Error(`capstan view ended with ${code}: ${this.log}`)));
+    });
+    return this;
+  }
+  async stop() {
+    this.process.removeAllListeners("exit");
+    const ended = new Promise((done) => this.process.once("exit", done));
+    this.process.kill("SIGTERM");
+    assert.equal(await ended, 0, this.log);
+  }
+}
+
+const freePort = () => new Promise((done) => {
+  const probe = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = probe.address();
+    probe.close(() => done(port));
+  });
+});
+
+const browser = await launch();
+const errors = [];
+async function open(url, size = { width: 900, height: 600 }) {
+  const page = await browser.newPage({ viewport: size });
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && !message.text().includes("WebSocket") && errors.push(message.text()));
+  await page.goto(url, { timeout: 120000 });
+  await until(page, () => Boolean(window.capstan?.frame));
+  return page;
+}
+const time = (page) => page.evaluate(() => window.capstan.frame.time);
+const height = (page, body) => page.evaluate((name) => window.capstan.bodyPose(name)[2], body);
+// Polls from outside: the page's own rules (Content-Security-Policy) forbid what waitForFunction does.
+async function until(page, condition, argument) {
+  for (const end = Date.now() + 60000; Date.now() < end; await sleep(30)) {
+    if (await page.evaluate(condition, argument)) return;
+  }
+  throw new Error(`never came true: ${condition}`);
+}
+// How many pixels of the picture are of this kind.
+const pixels = (page, kind) => page.evaluate((k) => {
+  const world = window.capstan.world;
+  world.draw(true);
+  const gl = world.renderer.getContext();
+  const [w, h] = [gl.drawingBufferWidth, gl.drawingBufferHeight];
+  const data = new Uint8Array(4 * w * h);
+  gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, data);
+  const is = {
+    red: (r, g, b) => r > 1.6 * g && r > 1.6 * b && r > 90,
+    blue: (r, g, b) => b > 1.5 * r && b > 1.3 * g && b > 90,
+    green: (r, g, b) => g > 1.4 * r && g > b && g > 90,
+  }[k];
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) count += is(data[i], data[i + 1], data[i + 2]) ? 1 : 0;
+  return count;
+}, kind);
+
+const tests = {
+  async "a page loads, the scene appears, play moves it, pause stops it"() {
+    const server = await new Server().start("fall.yaml", "--paused", "--port", "0");
+    const page = await open(server.url);
+    assert.ok((await pixels(page, "red")) > 300, "the red ball is to be seen");
+    assert.ok((await pixels(page, "blue")) > 300, "the blue box is to be seen");
+    assert.ok(Math.abs((await height(page, "ball")) - 1) < 1e-6);
+    assert.equal(await time(page), 0);
+    await page.click("#step");
+    await until(page, () => window.capstan.frame.step === 1);
+    await page.click("#play");
+    await until(page, () => window.capstan.frame.time > 0.6);
+    await page.click("#play");
+    await until(page, () => !window.capstan.status.playing);
+    const stopped = await time(page);
+    await sleep(300);
+    assert.equal(await time(page), stopped);
+    assert.ok((await height(page, "ball")) < 0.3, "it fell");
+
+    // Contacts: arrows are drawn, and go when they are switched off.
+    assert.ok((await pixels(page, "green")) > 20, "contacts are green");
+    await page.evaluate(() => { window.capstan.setting("points", false); window.capstan.setting("forces", false); });
+    assert.equal(await pixels(page, "green"), 0);
+
+    // A target moves the door; a joint slider sets it.
+    await page.click("#play");
+    await page.evaluate(() => window.capstan.source.send({ command: "control", index: 0, value: 1 }));
+    await until(page, () => Math.abs(window.capstan.frame.joints[0] - 1) < 0.05);
+    await page.click("#reset");
+    await until(page, () => window.capstan.frame.time < 0.5);
+    await page.close();
+    await server.stop();
+  },
+
+  async "a drag with the mouse lifts a body"() {
+    const server = await new Server().start("fall.yaml", "--port", "0");
+    const page = await open(`${server.url}#ui=0`); // nothing lies over the box
+    await until(page, () => window.capstan.frame.time > 1);
+    const [x, y] = await page.evaluate(() => window.capstan.bodyOnScreen("box"));
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y - 150, { steps: 4 });
+    await until(page, () => window.capstan.bodyPose("box")[2] > 0.2);
+    await page.mouse.up();
+    await until(page, () => window.capstan.bodyPose("box")[2] < 0.15); // it falls again
+    await page.close();
+    await server.stop();
+  },
+
+  async "two pages see the same, and both steer"() {
+    const server = await new Server().start("fall.yaml", "--paused", "--port", "0");
+    const [a, b] = [await open(server.url), await open(server.url)];
+    await a.click("#play");
+    await until(b, () => window.capstan.frame.time > 0.2);
+    await b.click("#play");
+    await until(a, () => !window.capstan.status.playing);
+    await sleep(300);
+    assert.equal(await time(a), await time(b));
+    await a.close();
+    await b.close();
+    await server.stop();
+  },
+
+  async "a page connects again when the server comes back"() {
+    const address = ["fall.yaml", "--port", String(await freePort()), "--token", "same"];
+    let server = await new Server().start(...address);
+    const page = await open(server.url);
+    await server.stop();
+    await until(page, () => !window.capstan.connected);
+    server = await new Server().start(...address);
+    await until(page, () => window.capstan.connected && window.capstan.status.playing);
+    const before = await time(page);
+    await until(page, (t) => window.capstan.frame.time > t + 0.05, before);
+    await page.close();
+    await server.stop();
+  },
+
+  async "a recording is scrubbed to the right states"() {
+    capstan("run", join(folder, "fall.yaml"), "--record", join(folder, "fall.capstan"), "--record-every", "4", "--quiet");
+    const server = await new Server().start("fall.capstan", "--paused", "--port", "0");
+    const page = await open(server.url);
+    for (const t of [0.2, 0.4, 0.1]) {
+      await page.evaluate((time) => {
+        const bar = document.getElementById("timeline");
+        bar.value = String(time);
+        bar.dispatchEvent(new Event("input"));
+      }, t);
+      await until(page, (wanted) => Math.abs(window.capstan.frame.time - wanted) < 1e-6, t);
+      // Free fall, as symplectic Euler has it: z = 1 - g/2 t (t + dt).
+      assert.ok(Math.abs((await height(page, "ball")) - (1 - (9.81 / 2) * t * (t + 0.005))) < 1e-6);
+    }
+    await page.close();
+    await server.stop();
+  },
+
+  async "an HTML replay opens from a file, with no network"() {
+    capstan("run", join(folder, "fall.yaml"), "--record", join(folder, "fall.capstan"), "--quiet");
+    capstan("export", join(folder, "fall.capstan"), join(folder, "fall.html"), "--fps", "50");
+    const context = await browser.newContext({ offline: true, viewport: { width: 900, height: 600 } });
+    const page = await context.newPage();
+    const requests = [];
+    page.on("request", (request) => requests.push(request.url()));
+    page.on("pageerror", (error) => errors.push(error.message));
+    await page.goto(`file://${join(folder, "fall.html")}#time=0.4`);
+    await until(page, () => window.capstan?.frame?.time > 0.39);
+    assert.ok(Math.abs((await height(page, "ball")) - (1 - (9.81 / 2) * 0.4 * 0.405)) < 1e-6);
+    assert.ok((await pixels(page, "red")) > 300);
+    await page.click("#play");
+    await until(page, () => window.capstan.frame.time > 0.6);
+    await page.click("#play");
+    assert.deepEqual(requests.filter((url) => !url.startsWith("file:") && !url.startsWith("blob:") && !url.startsWith("data:")), []);
+    await context.close();
+  },
+
+  // 200 bodies with 2,000 contacts, drawn by the processor. Tests share their machine, so the bound only finds what is
+  // slow by far; the rate is printed for those who have a machine of their own.
+  async "many bodies and contacts are drawn fast enough"() {
+    let yaml = "capstan: 1\nname: many\noptions: {dt: 0.005, duration: 0.1}\nshapes:\n  - {name: floor, type: half_space}\nbodies:\n";
+    for (let i = 0; i < 200; ++i) {
+      const [x, y, z] = [(i % 10) * 0.25, (Math.floor(i / 10) % 10) * 0.25, 0.0999 + 0.1998 * Math.floor(i / 100)];
+      yaml += `  - {name: b${i}, position: [${x}, ${y}, ${z}], joint: {type: free}, shape: {type: box, size: [0.2, 0.2, 0.2]}}\n`;
+    }
+    writeFileSync(join(folder, "many.yaml"), yaml);
+    capstan("run", join(folder, "many.yaml"), "--record", join(folder, "many.capstan"), "--record-every", "1", "--quiet");
+    capstan("export", join(folder, "many.capstan"), join(folder, "many.html"), "--fps", "200");
+    const page = await open(`file://${join(folder, "many.html")}#play=0`);
+    const [rate, contacts] = await page.evaluate(async () => {
+      const c = window.capstan;
+      const frame = c.source.frames().at(-1);
+      // Twice the contacts of the 800 that there are, and more: the same points again.
+      const one = frame.contacts, many = 2000, words = 13;
+      const ints = new Int32Array(many * words);
+      for (let i = 0; i < many; ++i) ints.set(one.ints.subarray((i % one.count) * words, (i % one.count + 1) * words), i * words);
+      const heavy = { ...frame, contacts: { count: many, ints, floats: new Float32Array(ints.buffer) } };
+      const next = () => new Promise((done) => requestAnimationFrame(done));
+      for (let i = 0; i < 60; ++i) { c.onFrame(heavy); await next(); } // the page adapts
+      const before = performance.now();
+      for (let i = 0; i < 40; ++i) { c.onFrame(heavy); await next(); }
+      return [40000 / (performance.now() - before), c.world.contacts.count];
+    });
+    console.log(`  ${rate.toFixed(1)} frames in a second with ${contacts} contacts`);
+    assert.equal(contacts, 2000);
+    assert.ok(rate > 1, `${rate} frames in a second`);
+    await page.close();
+  },
+};
+
+let failed = 0;
+const only = process.argv[3] ?? "";
+for (const [name, test] of Object.entries(tests)) {
+  if (!name.includes(only)) continue;
+  const before = Date.now();
+  errors.length = 0;
+  try {
+    await test();
+    assert.deepEqual(errors, [], "errors in the page");
+    console.log(`ok      ${name} (${((Date.now() - before) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+  } finally {
+    for (const context of browser.contexts()) await context.close();
+    for (const server of servers.splice(0)) server.kill("SIGKILL");
+  }
+}
+await browser.close();
+rmSync(folder, { recursive: true });
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,207 @@
+// The page: connects the source of frames with the world, the plots, the bar at the bottom and the panel.
+//
+// After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, frames=1,
+// color=islands, camera=top, azimuth, elevation (degrees), zoom.
+import * as THREE from "three";
+import "./style.css";
+import { Drag } from "./drag";
+import { Frame, Scene, Status } from "./messages";
+import { Panel } from "./panel";
+import { Plots, short } from "./plots";
+import { Listener, ServerSource, Source, embedded } from "./source";
+import { Coloring, World } from "./world";
+
+const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 5];
+
+class Page implements Listener {
+  private hash = new URLSearchParams(location.hash.slice(1));
+  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0");
+  readonly drag = new Drag(this.world, () => this.source);
+  source: Source | null = null;
+  scene: Scene | null = null;
+  frame: Frame | null = null;
+  status: Status = { type: "status", playing: false, speed: 1, rate: 0, message: "" };
+  connected = false;
+  framesDrawn = 0;
+  private plots = new Plots(element("plots"));
+  private panel: Panel | null = null;
+  private fitted = false;
+  private scrubbing = false;
+  private dark = false;
+
+  start() {
+    const preferred = window.matchMedia("(prefers-color-scheme: dark)").matches;
+    this.setTheme(this.hash.has("theme") ? this.hash.get("theme") === "dark" : preferred);
+    document.body.classList.toggle("bare", this.hash.get("ui") === "0");
+    this.bindBar();
+    window.addEventListener("resize", () => this.world.resize());
+    this.world.resize();
+    let last = performance.now(), slow = 0;
+    const tick = (now: number) => {
+      if (this.world.draw()) {
+        ++this.framesDrawn;
+        slow += 0.2 * (Math.min(now - last, 1000) - slow);
+        if (this.framesDrawn % 12 === 0 && this.hash.get("adapt") !== "0") this.world.adapt(slow);
+      }
+      last = now;
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+    void this.connect();
+  }
+  private async connect() {
+    this.source = await embedded(this);
+    if (this.source) return this.afterReplay();
+    const token = new URLSearchParams(location.search).get("token") ?? "";
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    this.source = new ServerSource(this, `${scheme}://${location.host}/ws?token=${encodeURIComponent(token)}`);
+  }
+  private afterReplay() {
+    // The listener was called before the source was known.
+    this.onScene(this.scene!);
+    this.onFrame(this.frame!);
+    if (this.hash.has("time")) {
+      this.fitted = false; // the camera looks at where things are then
+      this.source!.seek(Number(this.hash.get("time")));
+      if (!this.fitted) this.onFrame(this.frame!);
+    }
+    else if (this.hash.get("play") !== "0" && this.hash.get("ui") !== "0") this.source!.play();
+  }
+
+  onScene(scene: Scene) {
+    const same = this.scene && this.scene.name === scene.name && this.scene.shapes.length === scene.shapes.length;
+    this.scene = scene;
+    if (!this.source) return;
+    document.title = `${scene.name} - Capstan`;
+    element("name").textContent = scene.name;
+    this.world.build(scene);
+    this.fitted = this.fitted && Boolean(same);
+    this.plots.build(scene, this.source.frames());
+    this.panel?.destroy();
+    this.panel = new Panel(scene, this.world, this.source, {
+      setTheme: (dark) => this.setTheme(dark),
+      screenshot: () => this.screenshot(),
+      setPlots: (on) => (element("plots").style.display = on ? "" : "none"),
+    }, this.dark);
+    const timeline = element<HTMLInputElement>("timeline");
+    timeline.style.visibility = scene.end === undefined ? "hidden" : "";
+    timeline.min = String(scene.start ?? 0);
+    timeline.max = String(scene.end ?? 1);
+    element("legend").hidden = false;
+  }
+  onFrame(frame: Frame) {
+    this.frame = frame;
+    if (!this.source || !this.scene) return;
+    if (!this.fitted) {
+      this.fitted = true;
+      this.world.fit(frame);
+      this.world.setTheme(this.dark);
+      this.applyHash();
+    }
+    this.world.show(frame);
+    this.drag.refresh();
+    this.plots.show(frame);
+    this.panel?.show(frame);
+    if (!this.scrubbing) element<HTMLInputElement>("timeline").value = String(frame.time);
+    element("time").textContent = `${frame.time.toFixed(3)} s`;
+    this.showStatus();
+  }
+  onStatus(status: Status) {
+    this.status = status;
+    element("play").classList.toggle("playing", status.playing);
+    element<HTMLSelectElement>("speed").value = String(status.speed);
+    this.showStatus();
+  }
+  onConnection(connected: boolean, reason: string) {
+    this.connected = connected;
+    const message = element("message");
+    message.hidden = connected;
+    message.textContent = reason;
+  }
+
+  private showStatus() {
+    if (!this.frame) return;
+    const c = this.world.contacts;
+    const parts = [`${this.frame.contacts.count} contacts, ${c.sliding} sliding`, this.world.gridText()];
+    if (this.source?.live && this.status.playing) parts.unshift(`${short(this.status.rate)} x real time`);
+    if (this.status.message) parts.push(this.status.message);
+    element("status").textContent = parts.join("  ·  ");
+    element("scale-of-force").textContent = `an arrow of ${short(0.1 * this.world.size)} m is ${short(c.referenceForce())} N`;
+  }
+  private applyHash() {
+    const h = this.hash, w = this.world;
+    if (h.get("contacts") === "0") { this.panel!.set("points", false); this.panel!.set("forces", false); }
+    if (h.get("frames") === "1") this.panel!.set("frames", true);
+    if (h.has("color")) this.panel!.setColoring(h.get("color") as Coloring);
+    if (h.has("camera")) w.preset(h.get("camera") as "top");
+    if (h.has("azimuth") || h.has("elevation") || h.has("zoom")) {
+      const a = THREE.MathUtils.degToRad(Number(h.get("azimuth") ?? 30)), e = THREE.MathUtils.degToRad(Number(h.get("elevation") ?? 25));
+      const distance = w.camera.position.distanceTo(w.controls.target) / Number(h.get("zoom") ?? 1);
+      w.camera.position.copy(w.controls.target).add(
+        new THREE.Vector3(Math.sin(a) * Math.cos(e), -Math.cos(a) * Math.cos(e), Math.sin(e)).multiplyScalar(distance));
+      w.controls.update();
+    }
+  }
+  private setTheme(dark: boolean) {
+    this.dark = dark;
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    this.world.setTheme(dark);
+    this.plots.retheme();
+  }
+  private screenshot() {
+    this.world.draw(true);
+    const link = document.createElement("a");
+    link.download = `${this.scene?.name ?? "capstan"}_${this.frame?.time.toFixed(3)}.png`;
+    link.href = this.world.renderer.domElement.toDataURL("image/png");
+    link.click();
+  }
+  private bindBar() {
+    const toggle = () => (this.status.playing ? this.source?.pause() : this.source?.play());
+    element("play").onclick = toggle;
+    element("step").onclick = () => this.source?.step();
+    element("reset").onclick = () => this.source?.reset();
+    const speed = element<HTMLSelectElement>("speed");
+    SPEEDS.forEach((s) => speed.add(new Option(`${s} x`, String(s))));
+    speed.value = "1";
+    speed.onchange = () => this.source?.setSpeed(Number(speed.value));
+    const timeline = element<HTMLInputElement>("timeline");
+    timeline.oninput = () => {
+      this.scrubbing = true;
+      this.source?.pause();
+      this.source?.seek(Number(timeline.value));
+    };
+    timeline.onchange = () => (this.scrubbing = false);
+    window.addEventListener("keydown", (event) => {
+      const target = event.target as HTMLElement;
+      if (target.tagName === "INPUT" || target.tagName === "SELECT" || target.tagName === "BUTTON") return;
+      if (event.key === " ") toggle();
+      else if (event.key === "ArrowRight") this.source?.step();
+      else if (event.key === "r") this.source?.reset();
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  // --- For tests and for films ---
+  bodyPose(name: string) {
+    const body = this.scene!.bodies.find((b) => b.name === name)!;
+    return this.world.pose(body.link);
+  }
+  // Where a body is on the screen [px].
+  bodyOnScreen(name: string) {
+    const p = new THREE.Vector3(...(this.bodyPose(name).slice(0, 3) as [number, number, number])).project(this.world.camera);
+    return [((p.x + 1) / 2) * window.innerWidth, ((1 - p.y) / 2) * window.innerHeight];
+  }
+  seekAndDraw(time: number) {
+    this.source!.pause();
+    this.source!.seek(time);
+    this.world.draw(true);
+    return this.frame!.time;
+  }
+  setting(name: "points" | "forces" | "frames" | "centers" | "collision", on: boolean) { this.panel!.set(name, on); }
+}
+
+const page = new Page();
+(window as unknown as { capstan: Page }).capstan = page;
+page.start();

@@ -1,0 +1,91 @@
+// What the server, or the data inside an HTML replay, tells the page. viewer/view_data.h describes the fields.
+import { decode } from "@msgpack/msgpack";
+
+export type Pose = [number, number, number, number, number, number, number];
+
+export interface Shape {
+  name: string;
+  body: number;
+  link: number;
+  pose: Pose;
+  collides: boolean;
+  rgba: [number, number, number, number];
+  type: "sphere" | "box" | "capsule" | "cylinder" | "ellipsoid" | "half_space" | "triangles";
+  size?: number[];
+  positions?: Uint8Array;
+  normals?: Uint8Array;
+  triangles?: Uint8Array;
+}
+
+export interface Scene {
+  type: "scene";
+  name: string;
+  kind: "live" | "recording";
+  dt: number;
+  duration: number;
+  gravity: [number, number, number];
+  num_links: number;
+  bodies: { name: string; link: number; mass: number; pose: Pose }[];
+  links: { mass: number; com: [number, number, number]; tree: number }[];
+  shapes: Shape[];
+  joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
+  actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
+  numbers: { name: string; unit: string }[];
+  start?: number; // [s] of a recording
+  end?: number;
+}
+
+export interface Contacts {
+  count: number;
+  ints: Int32Array; // 13 words each: shape_a, shape_b, region, then as floats
+  floats: Float32Array; // point, normal, force, distance from word 3 on
+}
+export const CONTACT_WORDS = 13;
+
+export interface Frame {
+  time: number;
+  step: number;
+  poses: Float32Array;
+  islands: Int32Array;
+  joints: Float32Array;
+  rates: Float32Array;
+  control: Float32Array;
+  contacts: Contacts;
+  numbers: Float64Array;
+}
+
+export interface Status {
+  type: "status";
+  playing: boolean;
+  speed: number;
+  rate: number; // simulated over wall time, as achieved
+  message: string;
+}
+
+// Binary fields need not be aligned within a message: they are copied.
+const copy = (bytes: Uint8Array): ArrayBuffer => bytes.slice().buffer as ArrayBuffer;
+export const floats = (bytes: Uint8Array) => new Float32Array(copy(bytes));
+
+/* eslint-disable-next-line @typescript-eslint/no-explicit-any */
+export function toFrame(m: any): Frame {
+  const contacts = copy(m.contacts);
+  return {
+    time: m.time,
+    step: m.step,
+    poses: floats(m.poses),
+    islands: new Int32Array(copy(m.islands)),
+    joints: floats(m.joints),
+    rates: floats(m.rates),
+    control: floats(m.control),
+    contacts: {
+      count: contacts.byteLength / (4 * CONTACT_WORDS),
+      ints: new Int32Array(contacts),
+      floats: new Float32Array(contacts),
+    },
+    numbers: new Float64Array(copy(m.numbers)),
+  };
+}
+
+export function unpack(bytes: ArrayBuffer | Uint8Array): any {
+  return decode(bytes, { useBigInt64: false });
+}

@@ -1,0 +1,341 @@
+// The scene in three.js: shapes, floor, light, contacts. z is up, as in Capstan.
+import * as THREE from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { ContactView } from "./contacts";
+import { Floor } from "./floor";
+import { makeGeometry } from "./shapes";
+import { Frame, Pose, Scene } from "./messages";
+
+THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
+
+export type Coloring = "material" | "body" | "islands";
+
+// Colours that stay apart from each other, and from those of the contacts.
+const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
+const DEFAULT_GREY = [0.6, 0.6, 0.65];
+
+interface Drawn {
+  mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
+  shape: number;
+  link: number;
+  own: THREE.Color;
+}
+
+function setPose(object: THREE.Object3D, pose: ArrayLike<number>, at = 0) {
+  object.position.set(pose[at], pose[at + 1], pose[at + 2]);
+  object.quaternion.set(pose[at + 3], pose[at + 4], pose[at + 5], pose[at + 6]);
+}
+
+// Whether WebGL has no graphics card here (SwiftShader, llvmpipe).
+function drawnByProcessor(): boolean {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl && info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "");
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
+}
+
+export class World {
+  readonly renderer: THREE.WebGLRenderer;
+  readonly camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
+  readonly controls: OrbitControls;
+  readonly contacts: ContactView;
+  readonly scene = new THREE.Scene();
+  readonly links: THREE.Group[] = [];
+  size = 1; // [m] of what moves
+  center = new THREE.Vector3();
+  coloring: Coloring = "material";
+  showCollision = false;
+  showVisual = true;
+  follow = 0; // body; 0: the camera stays
+  dirty = true; // something changed since the last drawing
+
+  private drawn: Drawn[] = [];
+  private root = new THREE.Group();
+  private wires = new THREE.Group();
+  private axes: THREE.Object3D[] = [];
+  private centers: THREE.Object3D[] = [];
+  private floor: Floor;
+  private sun = new THREE.DirectionalLight(0xffffff, 2.3);
+  private sky = new THREE.HemisphereLight(0xffffff, 0xb9c2cf, 1.55);
+  private dragLine: THREE.Line;
+  private message: Scene | null = null;
+  private frame: Frame | null = null;
+  private fixed: boolean[] = []; // shapes that never move
+  private followed = new THREE.Vector3();
+  private drawMs = 0; // smoothed
+
+  // `best`: all the quality there is, however long a drawing takes.
+  constructor(canvas: HTMLCanvasElement, best: boolean) {
+    const plain = !best && drawnByProcessor();
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !plain, preserveDrawingBuffer: true });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = plain ? THREE.BasicShadowMap : THREE.PCFSoftShadowMap;
+    this.renderer.toneMapping = THREE.NeutralToneMapping;
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.maxPolarAngle = 0.97 * Math.PI;
+    this.controls.addEventListener("change", () => (this.dirty = true));
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.setScalar(plain ? 1024 : 2048);
+    this.sun.shadow.radius = 5;
+    this.contacts = new ContactView();
+    this.floor = new Floor();
+    const line = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3));
+    this.dragLine = new THREE.Line(line, new THREE.LineBasicMaterial({ color: 0xe03131, depthTest: false }));
+    this.dragLine.visible = false;
+    this.dragLine.renderOrder = 10;
+    this.dragLine.frustumCulled = false;
+    this.scene.add(this.root, this.wires, this.sun, this.sun.target, this.sky, this.floor.group, this.contacts.group, this.dragLine);
+  }
+
+  build(message: Scene) {
+    this.message = message;
+    this.root.clear();
+    this.wires.clear();
+    this.links.length = this.drawn.length = this.axes.length = this.centers.length = 0;
+    for (let l = 0; l < message.num_links; ++l) {
+      const group = new THREE.Group();
+      this.links.push(group);
+      this.root.add(group);
+    }
+    this.floor.clear();
+    this.fixed = message.shapes.map((shape) => shape.link === 0);
+    message.shapes.forEach((shape, index) => {
+      if (shape.type === "half_space") {
+        this.floor.addPlane(shape.pose);
+        return;
+      }
+      const grey = DEFAULT_GREY.every((x, i) => Math.abs(x - shape.rgba[i]) < 0.01);
+      const tree = message.links[shape.link].tree;
+      const own = grey && shape.link > 0
+        ? new THREE.Color(PALETTE[(message.num_links > 12 && tree >= 0 ? tree : shape.link) % PALETTE.length])
+        : new THREE.Color().setRGB(shape.rgba[0], shape.rgba[1], shape.rgba[2], THREE.SRGBColorSpace);
+      const opacity = shape.rgba[3];
+      const material = new THREE.MeshStandardMaterial({
+        color: own, roughness: 0.62, metalness: 0.02, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
+      });
+      const mesh = new THREE.Mesh(makeGeometry(shape), material);
+      setPose(mesh, shape.pose);
+      mesh.castShadow = opacity > 0.5;
+      mesh.receiveShadow = opacity > 0.5;
+      mesh.userData = { shape: index, body: shape.body };
+      this.links[shape.link].add(mesh);
+      this.drawn.push({ mesh, shape: index, link: shape.link, own });
+    });
+    this.makeFramesAndCenters(message);
+  }
+
+  private makeFramesAndCenters(message: Scene) {
+    for (const body of message.bodies.slice(1)) {
+      const axes = new THREE.AxesHelper(1);
+      (axes.material as THREE.LineBasicMaterial).depthTest = false;
+      setPose(axes, body.pose);
+      axes.visible = false;
+      axes.renderOrder = 8;
+      this.links[body.link].add(axes);
+      this.axes.push(axes);
+    }
+    const ball = new THREE.SphereGeometry(1, 16, 12);
+    const material = new THREE.MeshBasicMaterial({ color: 0x862e9c, depthTest: false });
+    message.links.forEach((link, l) => {
+      if (l === 0 || link.mass <= 0) return;
+      const mesh = new THREE.Mesh(ball, material);
+      mesh.position.set(...link.com);
+      mesh.visible = false;
+      mesh.renderOrder = 8;
+      this.links[l].add(mesh);
+      this.centers.push(mesh);
+    });
+  }
+
+  // The first frame tells how large things are and where the camera goes.
+  fit(frame: Frame) {
+    this.show(frame);
+    this.scene.updateMatrixWorld(true);
+    const moving = new THREE.Box3();
+    const all = new THREE.Box3();
+    for (const d of this.drawn) {
+      d.mesh.geometry.computeBoundingBox();
+      const box = d.mesh.geometry.boundingBox!.clone().applyMatrix4(d.mesh.matrixWorld);
+      all.union(box);
+      if (d.link > 0) moving.union(box);
+    }
+    if (moving.isEmpty()) moving.copy(all);
+    if (moving.isEmpty()) moving.setFromCenterAndSize(new THREE.Vector3(0, 0, 0.5), new THREE.Vector3(1, 1, 1));
+    const fixed = all.getSize(new THREE.Vector3()).length();
+    const extent = moving.getSize(new THREE.Vector3()).length();
+    const box = fixed < 3 * extent ? all : moving;
+    this.size = box.getSize(new THREE.Vector3()).length();
+    box.getCenter(this.center);
+    const small = 0.04 * this.size;
+    this.axes.forEach((a) => a.scale.setScalar(2 * small));
+    this.centers.forEach((c) => c.scale.setScalar(0.3 * small));
+    this.floor.place(box, this.size);
+    const weight = this.message!.links.reduce((sum, l) => sum + l.mass, 0) * Math.hypot(...this.message!.gravity);
+    const trees = Math.max(1, new Set(this.message!.links.map((l) => l.tree)).size - 1);
+    this.contacts.setScale(this.size, Math.max(weight / trees, 1e-6));
+    const r = 0.75 * this.size;
+    const shadow = this.sun.shadow.camera;
+    shadow.left = shadow.bottom = -r;
+    shadow.right = shadow.top = r;
+    shadow.near = 0.1 * this.size;
+    shadow.far = 5 * this.size;
+    shadow.updateProjectionMatrix();
+    this.sun.shadow.bias = -0.0004;
+    this.sun.shadow.normalBias = 0.002 * this.size;
+    this.sun.position.copy(this.center).add(new THREE.Vector3(1.1, -0.9, 1.9).multiplyScalar(this.size));
+    this.sun.target.position.copy(this.center);
+    this.camera.near = 0.005 * this.size;
+    this.camera.far = 60 * this.size;
+    this.preset("corner");
+  }
+
+  preset(name: "corner" | "front" | "side" | "top") {
+    const direction = {
+      corner: new THREE.Vector3(0.75, -1.25, 0.72), front: new THREE.Vector3(0, -1, 0.12),
+      side: new THREE.Vector3(1, 0, 0.12), top: new THREE.Vector3(0, -0.001, 1),
+    }[name].normalize();
+    const half = THREE.MathUtils.degToRad(this.camera.fov / 2);
+    const fit = 0.55 * this.size / Math.sin(half) / Math.min(1, this.camera.aspect);
+    this.controls.target.copy(this.center);
+    this.camera.position.copy(this.center).addScaledVector(direction, fit);
+    this.camera.updateProjectionMatrix();
+    this.controls.update();
+    this.dirty = true;
+  }
+
+  show(frame: Frame) {
+    this.frame = frame;
+    for (let l = 1; l < this.links.length; ++l) setPose(this.links[l], frame.poses, 7 * (l - 1));
+    this.contacts.show(frame.contacts, this.fixed);
+    if (this.coloring === "islands") this.recolor();
+    if (this.follow > 0) {
+      const p = this.links[this.message!.bodies[this.follow].link].position;
+      const shift = p.clone().sub(this.followed);
+      this.camera.position.add(shift);
+      this.controls.target.add(shift);
+      this.followed.copy(p);
+    }
+    this.dirty = true;
+  }
+
+  setFollow(body: number) {
+    this.follow = body;
+    if (body > 0) {
+      this.followed.copy(this.links[this.message!.bodies[body].link].position);
+      this.camera.position.add(this.followed.clone().sub(this.controls.target));
+      this.controls.target.copy(this.followed);
+    }
+    this.dirty = true;
+  }
+
+  recolor() {
+    const count = new Map<number, number>();
+    this.frame?.islands.forEach((island) => count.set(island, (count.get(island) ?? 0) + 1));
+    for (const d of this.drawn) {
+      let color = d.own;
+      if (this.coloring === "body" && d.link > 0) color = new THREE.Color(PALETTE[d.link % PALETTE.length]);
+      if (this.coloring === "islands" && d.link > 0 && this.frame) {
+        const island = this.frame.islands[d.link - 1];
+        color = count.get(island)! > 1 ? new THREE.Color(PALETTE[island % PALETTE.length]) : new THREE.Color(0xadb5bd);
+      }
+      d.mesh.material.color.copy(color);
+    }
+    this.dirty = true;
+  }
+
+  setShapes() {
+    this.drawn.forEach((d) => {
+      const collides = this.message!.shapes[d.shape].collides;
+      d.mesh.visible = this.showCollision ? collides : this.showVisual || collides;
+      d.mesh.material.wireframe = this.showCollision;
+    });
+    this.dirty = true;
+  }
+  setFrames(on: boolean) { this.axes.forEach((a) => (a.visible = on)); this.dirty = true; }
+  setCenters(on: boolean) { this.centers.forEach((c) => (c.visible = on)); this.dirty = true; }
+
+  setTheme(dark: boolean) {
+    this.scene.background = new THREE.Color(dark ? 0x161b23 : 0xe9edf3);
+    this.scene.fog = new THREE.Fog(this.scene.background as THREE.Color, 6 * this.size, 30 * this.size);
+    this.sky.intensity = dark ? 0.8 : 1.25;
+    this.sky.groundColor.set(dark ? 0x4a5361 : 0xb9c2cf);
+    this.sun.intensity = dark ? 2.0 : 2.6;
+    this.floor.setTheme(dark);
+    this.dirty = true;
+  }
+  setShadows(on: boolean) {
+    this.sun.castShadow = on;
+    this.dirty = true;
+  }
+  gridText() { return this.floor.text(); }
+
+  // The nearest body under a point of the window.
+  pick(x: number, y: number): { body: number; link: number; point: THREE.Vector3 } | null {
+    const canvas = this.renderer.domElement;
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(new THREE.Vector2((2 * x) / canvas.clientWidth - 1, 1 - (2 * y) / canvas.clientHeight), this.camera);
+    for (const hit of ray.intersectObjects(this.drawn.filter((d) => d.mesh.visible).map((d) => d.mesh), false)) {
+      const body = hit.object.userData.body as number;
+      const link = this.message!.shapes[hit.object.userData.shape].link;
+      if (link > 0) return { body, link, point: hit.point };
+      return null; // the world is in front
+    }
+    return null;
+  }
+  // Where a point of the window is on the plane through `through` that faces the camera.
+  unproject(x: number, y: number, through: THREE.Vector3) {
+    const canvas = this.renderer.domElement;
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(new THREE.Vector2((2 * x) / canvas.clientWidth - 1, 1 - (2 * y) / canvas.clientHeight), this.camera);
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new THREE.Vector3()), through);
+    return ray.ray.intersectPlane(plane, new THREE.Vector3());
+  }
+  showDrag(from: THREE.Vector3 | null, to?: THREE.Vector3) {
+    this.dragLine.visible = from !== null;
+    if (from && to) {
+      const p = this.dragLine.geometry.getAttribute("position") as THREE.BufferAttribute;
+      p.setXYZ(0, from.x, from.y, from.z);
+      p.setXYZ(1, to.x, to.y, to.z);
+      p.needsUpdate = true;
+    }
+    this.dirty = true;
+  }
+
+  resize() {
+    const canvas = this.renderer.domElement;
+    const w = window.innerWidth, h = window.innerHeight;
+    this.renderer.setSize(w, h, false);
+    this.camera.aspect = w / h;
+    this.camera.updateProjectionMatrix();
+    canvas.style.width = `${w}px`;
+    canvas.style.height = `${h}px`;
+    this.dirty = true;
+  }
+
+  draw(force = false): boolean {
+    this.controls.update();
+    if (!this.dirty && !force) return false;
+    this.dirty = false;
+    const before = performance.now();
+    this.renderer.render(this.scene, this.camera);
+    this.drawMs += 0.1 * (performance.now() - before - this.drawMs);
+    return true;
+  }
+  // Where drawing does not keep up: fewer pixels, then no shadows. Called with the time between drawings.
+  adapt(frameMs: number) {
+    if (frameMs < 36) return;
+    const ratio = this.renderer.getPixelRatio();
+    if (ratio > 0.6) this.renderer.setPixelRatio(Math.max(0.6, ratio * Math.max(0.6, Math.sqrt(33 / frameMs))));
+    else if (this.sun.castShadow) this.sun.castShadow = false;
+    else return;
+    this.resize();
+  }
+  pose(link: number): Pose {
+    const g = this.links[link];
+    return [...g.position.toArray(), ...g.quaternion.toArray()] as unknown as Pose;
+  }
+}

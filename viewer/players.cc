@@ -1,0 +1,245 @@
+// The two kinds of player: a live simulation and a recording.
+#include <Eigen/Geometry>
+#include <chrono>
+#include <cmath>
+
+#include "viewer/player.h"
+
+namespace capstan::viewer {
+namespace {
+
+constexpr double kPullFrequency = 3;  // [Hz] of a dragged tree on its spring
+constexpr double kMaxPull = 100;      // [m/s^2] that the spring may accelerate its tree by
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool is_number(const Json& message, const char* key) {
+  const auto it = message.find(key);
+  return it != message.end() && it->is_number() && std::isfinite(it->get<double>());
+}
+
+bool is_index(const Json& message, const char* key, std::size_t begin, std::size_t end) {
+  const auto it = message.find(key);
+  return it != message.end() && it->is_number_unsigned() && it->get<std::uint64_t>() >= begin &&
+         it->get<std::uint64_t>() < end;
+}
+
+bool is_point(const Json& message, const char* key) {
+  const auto it = message.find(key);
+  if (it == message.end() || !it->is_array() || it->size() != 3) return false;
+  for (const Json& x : *it) {
+    if (!x.is_number() || !(std::abs(x.get<double>()) < 1e6)) return false;
+  }
+  return true;
+}
+
+Vec3 point(const Json& message, const char* key) {
+  const Json& p = message[key];
+  return {p[0].get<double>(), p[1].get<double>(), p[2].get<double>()};
+}
+
+class LivePlayer : public Player {
+ public:
+  LivePlayer(const Model& model, const StepOptions& options, const State& start)
+      : model_(model),
+        options_(options),
+        start_(start),
+        state_(start),
+        workspace_(make_workspace(model)),
+        maker_(model),
+        placement_(make_placement(model)),
+        velocity_(make_velocity(model)) {
+    for (int j = 0; j < static_cast<int>(model.joints.size()); ++j) {
+      if (num_positions(model.joints[j].type) == 1) scalar_joints_.push_back(j);
+    }
+    std::vector<LogColumn> numbers = log_numbers();
+    numbers.push_back({"timing", "step.wall_time", "s"});
+    set_scene(scene_message(model, options, numbers, model.options.duration, "live"));
+  }
+  ~LivePlayer() override { stop(); }
+
+ protected:
+  double advance(double seconds, double budget) override {
+    const double until = now() + budget;
+    due_ = std::min(due_ + seconds, std::max(0.1, 2 * options_.dt));
+    double done = 0;
+    while (due_ >= options_.dt && now() < until) {
+      if (!take_step()) return done;
+      due_ -= options_.dt;
+      done += options_.dt;
+    }
+    return done;
+  }
+  void step_once() override { take_step(); }
+  void reset() override {
+    state_ = start_;
+    contacts_.clear();
+    report_ = {};
+    pulled_link_ = 0;
+    due_ = 0;
+  }
+  std::string check(const std::string& name, const Json& m) const override {
+    if (name == "release") return "";
+    if (name == "control") {
+      return is_index(m, "index", 0, model_.actuators.size()) && is_number(m, "value")
+                 ? ""
+                 : "control needs the index of an actuator and a value";
+    }
+    if (name == "joint") {
+      return is_index(m, "index", 0, scalar_joints_.size()) && is_number(m, "value")
+                 ? ""
+                 : "joint needs the index of a 1-dof joint and a value";
+    }
+    if (name == "drag") {
+      return is_index(m, "link", 1, model_.links.size()) && is_point(m, "point") && is_point(m, "target")
+                 ? ""
+                 : "drag needs a link, a point and a target";
+    }
+    return "a simulation does not know the command '" + name.substr(0, 40) + "'";
+  }
+  void carry_out(const std::string& name, const Json& m) override {
+    if (name == "control") {
+      const int index = m["index"].get<int>();
+      const Range& range = model_.actuators[index].control_range;
+      state_.control[index] = std::clamp(m["value"].get<double>(), range.lower, range.upper);
+    } else if (name == "joint") {
+      const ModelJoint& joint = model_.joints[scalar_joints_[m["index"].get<int>()]];
+      double value = m["value"].get<double>();
+      if (!joint.limits.empty()) value = std::clamp(value, joint.limits[0].lower, joint.limits[0].upper);
+      state_.q[joint.q] = value;
+      state_.v[joint.v] = 0;
+      contacts_.clear();  // those of the step before are no longer where things are
+    } else if (name == "drag") {
+      pulled_link_ = m["link"].get<int>();
+      pulled_point_ = point(m, "point");
+      pull_target_ = point(m, "target");
+    } else if (name == "release") {
+      pulled_link_ = 0;
+    }
+  }
+  Json frame() override {
+    VecX numbers;
+    calc_log_numbers(model_, state_, report_, &numbers);
+    numbers.conservativeResize(numbers.size() + 1);
+    numbers[numbers.size() - 1] = wall_;
+    return maker_.frame(state_, contacts_, numbers);
+  }
+
+ private:
+  bool take_step() {
+    Input input;
+    if (pulled_link_ > 0) input.body_forces.push_back(pull());
+    const double before = now();
+    try {
+      report_ = step(model_, options_, input, &state_, &workspace_);
+    } catch (const StepFailure& failure) {
+      pause_with(failure.what());
+      return false;
+    }
+    wall_ = now() - before;
+    calc_recorded_contacts(workspace_, &contacts_);
+    return true;
+  }
+
+  // A damped spring from the pulled point to the target, soft enough to be stable as a constant force over a
+  // step.
+  BodyForce pull() {
+    calc_placement(model_, state_.q, &placement_);
+    calc_velocity(model_, placement_, state_.v, &velocity_);
+    const Link& link = model_.links[pulled_link_];
+    double mass = 0;
+    for (int l = model_.trees[link.tree].link_begin; l < model_.trees[link.tree].link_end; ++l) {
+      mass += model_.links[l].mass;
+    }
+    const double omega = std::min(2 * 3.14159265358979 * kPullFrequency, 0.3 / options_.dt);
+    const Vec3 p = placement_.X_WL[pulled_link_] * pulled_point_;
+    const Vec6& V = velocity_.V[pulled_link_];
+    const Vec3 v = V.tail<3>() + V.head<3>().cross(p - placement_.origin[link.tree]);
+    Vec3 force = mass * (omega * omega * (pull_target_ - p) - 2 * 0.7 * omega * v);
+    const double most = kMaxPull * mass;
+    if (force.norm() > most) force *= most / force.norm();
+    return {link.body, p, force, Vec3::Zero()};
+  }
+
+  const Model& model_;
+  StepOptions options_;
+  State start_, state_;
+  Workspace workspace_;
+  FrameMaker maker_;
+  Placement placement_;
+  Velocity velocity_;
+  Report report_;
+  std::vector<RecordedContact> contacts_;
+  std::vector<int> scalar_joints_;
+  double due_ = 0, wall_ = 0;  // [s]
+  int pulled_link_ = 0;
+  Vec3 pulled_point_ = Vec3::Zero(), pull_target_ = Vec3::Zero();  // link frame; world
+};
+
+class RecordingPlayer : public Player {
+ public:
+  RecordingPlayer(std::unique_ptr<Recording> recording, const Model& model)
+      : recording_(std::move(recording)),
+        maker_(model),
+        start_(recording_->frame(0).state.time),
+        end_(recording_->frame(recording_->num_frames() - 1).state.time),
+        clock_(start_) {
+    const RecordingHeader& h = recording_->header();
+    Json scene = scene_message(model, h.options, h.numbers, h.duration, "recording");
+    scene["start"] = start_;
+    scene["end"] = end_;
+    set_scene(scene);
+  }
+  ~RecordingPlayer() override { stop(); }
+
+ protected:
+  double advance(double seconds, double) override {
+    if (clock_ >= end_) clock_ = start_ - seconds;  // played again after its end
+    const double before = clock_;
+    clock_ = std::min(clock_ + seconds, end_);
+    index_ = recording_->find(clock_ + kSlack);
+    if (clock_ >= end_) pause_with("");
+    return clock_ - before;
+  }
+  void step_once() override {
+    index_ = std::min(index_ + 1, recording_->num_frames() - 1);
+    clock_ = recording_->frame(index_).state.time;
+  }
+  void reset() override {
+    index_ = 0;
+    clock_ = start_;
+  }
+  std::string check(const std::string& name, const Json& m) const override {
+    if (name == "seek") return is_number(m, "time") ? "" : "seek needs a time";
+    return "a recording does not know the command '" + name.substr(0, 40) + "'";
+  }
+  void carry_out(const std::string&, const Json& m) override {
+    clock_ = std::clamp(m["time"].get<double>(), start_, end_);
+    index_ = recording_->find(clock_ + kSlack);
+  }
+  Json frame() override {
+    const RecordedFrame& f = recording_->frame(index_);
+    return maker_.frame(f.state, f.contacts, f.numbers);
+  }
+
+ private:
+  static constexpr double kSlack = 1e-9;  // [s] times are sums of rounded steps
+  std::unique_ptr<Recording> recording_;
+  FrameMaker maker_;
+  double start_, end_, clock_;
+  long index_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start) {
+  return std::make_unique<LivePlayer>(model, options, start);
+}
+
+std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording, const Model& model) {
+  return std::make_unique<RecordingPlayer>(std::move(recording), model);
+}
+
+}  // namespace capstan::viewer

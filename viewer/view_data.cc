@@ -1,0 +1,165 @@
+#include "viewer/view_data.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "capstan/io/surface.h"
+#include "capstan/math/rotation.h"
+
+namespace capstan::viewer {
+namespace {
+
+constexpr int kSegments = 32;
+
+Json vector_json(const Vec3& x) {
+  return {x.x(), x.y(), x.z()};
+}
+
+// Position, then quaternion x y z w, as three.js has it.
+Json pose_json(const Transform& X) {
+  const Vec4 q = quat_from_matrix(X.R);
+  return {X.p.x(), X.p.y(), X.p.z(), q[1], q[2], q[3], q[0]};
+}
+
+template <class T>
+Json binary(const std::vector<T>& data) {
+  const auto* p = reinterpret_cast<const std::uint8_t*>(data.data());
+  return Json::binary(Bytes(p, p + data.size() * sizeof(T)));
+}
+
+// An open end is null: pages know no infinity in JSON, and msgpack follows.
+Json range_json(const Range& r) {
+  const auto end = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
+  return Json::array({end(r.lower), end(r.upper)});
+}
+
+// What the page draws by itself has a size; the rest comes as triangles.
+Json geometry(const Shape& shape) {
+  if (const auto* s = std::get_if<Sphere>(&shape))
+    return {{"type", "sphere"}, {"size", Json::array({s->radius})}};
+  if (const auto* b = std::get_if<Box>(&shape)) {
+    return {{"type", "box"}, {"size", vector_json(b->half_size)}};
+  }
+  if (const auto* c = std::get_if<Capsule>(&shape)) {
+    return {{"type", "capsule"}, {"size", Json::array({c->radius, c->half_length})}};
+  }
+  if (const auto* c = std::get_if<Cylinder>(&shape)) {
+    return {{"type", "cylinder"}, {"size", Json::array({c->radius, c->half_length})}};
+  }
+  if (const auto* e = std::get_if<Ellipsoid>(&shape)) {
+    return {{"type", "ellipsoid"}, {"size", vector_json(e->radii)}};
+  }
+  if (std::holds_alternative<HalfSpace>(shape)) return {{"type", "half_space"}};
+  const DrawnSurface s = make_surface(shape, kSegments);
+  return {{"type", "triangles"},
+          {"positions", binary(s.positions)},
+          {"normals", binary(s.normals)},
+          {"triangles", binary(s.triangles)}};
+}
+
+bool is_scalar(const ModelJoint& joint) {
+  return num_positions(joint.type) == 1;
+}
+
+}  // namespace
+
+Json scene_message(const Model& model, const StepOptions& options, const std::vector<LogColumn>& numbers,
+                   double duration, const std::string& kind) {
+  Json j = {{"type", "scene"},
+            {"name", model.name},
+            {"kind", kind},
+            {"dt", options.dt},
+            {"duration", duration},
+            {"gravity", vector_json(model.options.gravity)},
+            {"num_links", model.num_links()}};
+  for (const char* list : {"bodies", "links", "shapes", "joints", "actuators", "numbers"}) {
+    j[list] = Json::array();
+  }
+  for (const ModelBody& body : model.bodies) {
+    j["bodies"].push_back(
+        {{"name", body.name}, {"link", body.link}, {"mass", body.mass}, {"pose", pose_json(body.X_LB)}});
+  }
+  for (const Link& link : model.links) {
+    j["links"].push_back({{"mass", link.mass}, {"com", vector_json(link.com)}, {"tree", link.tree}});
+  }
+  for (const ModelShape& shape : model.shapes) {
+    Json s = {{"name", shape.name},         {"body", shape.body},
+              {"link", shape.link},         {"pose", pose_json(shape.X_LS)},
+              {"collides", shape.collides}, {"rgba", shape.rgba}};
+    s.update(geometry(shape.shape));
+    j["shapes"].push_back(std::move(s));
+  }
+  for (const ModelJoint& joint : model.joints) {
+    if (!is_scalar(joint)) continue;
+    j["joints"].push_back({{"name", joint.name},
+                           {"type", joint_type_name(joint.type)},
+                           {"body", joint.body},
+                           {"range", range_json(joint.limits.empty() ? Range{} : joint.limits[0])}});
+  }
+  for (const ModelActuator& a : model.actuators) {
+    // A position target without a range of its own has that of its joint.
+    Range range = a.control_range;
+    if (!std::isfinite(range.lower) && a.bias[1] != 0 && a.transmission.terms.size() == 1) {
+      const ModelJoint& joint = model.joints[model.dofs[a.transmission.terms[0].dof].joint];
+      if (is_scalar(joint) && !joint.limits.empty()) range = joint.limits[0];
+    }
+    j["actuators"].push_back({{"name", a.name}, {"range", range_json(range)}, {"is_target", a.bias[1] != 0}});
+  }
+  for (const LogColumn& c : numbers) j["numbers"].push_back({{"name", c.name}, {"unit", c.unit}});
+  return j;
+}
+
+FrameMaker::FrameMaker(const Model& model)
+    : model_(model), placement_(make_placement(model)), root_(model.links.size()) {}
+
+Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& contacts,
+                       const VecX& numbers) {
+  calc_placement(model_, state.q, &placement_);
+  std::vector<float> poses, joints, rates, control;
+  for (int l = 1; l < model_.num_links(); ++l) {
+    const Transform& X = placement_.X_WL[l];
+    const Vec4 q = quat_from_matrix(X.R);
+    for (const double x : {X.p.x(), X.p.y(), X.p.z(), q[1], q[2], q[3], q[0]}) {
+      poses.push_back(static_cast<float>(x));
+    }
+  }
+  for (const ModelJoint& joint : model_.joints) {
+    if (!is_scalar(joint)) continue;
+    joints.push_back(static_cast<float>(state.q[joint.q]));
+    rates.push_back(static_cast<float>(state.v[joint.v]));
+  }
+  for (const double u : state.control) control.push_back(static_cast<float>(u));
+
+  for (int l = 0; l < model_.num_links(); ++l) {
+    root_[l] = l == 0 ? 0 : model_.trees[model_.links[l].tree].link_begin;
+  }
+  const auto find = [&](int l) {
+    while (root_[l] != l) l = root_[l] = root_[root_[l]];
+    return l;
+  };
+  const auto connect = [&](int a, int b) {  // the world connects nothing
+    if (a != 0 && b != 0) root_[find(std::max(a, b))] = find(std::min(a, b));
+  };
+  for (const RecordedContact& c : contacts) {
+    if (c.region != 0) connect(model_.shapes[c.shape_a].link, model_.shapes[c.shape_b].link);
+  }
+  for (const ModelConstraint& c : model_.constraints) {
+    if (c.active) connect(model_.bodies[c.body_a].link, model_.bodies[c.body_b].link);
+  }
+  std::vector<std::int32_t> islands;
+  for (int l = 1; l < model_.num_links(); ++l) islands.push_back(find(l));
+
+  return {{"type", "frame"},
+          {"time", state.time},
+          {"step", state.step},
+          {"poses", binary(poses)},
+          {"islands", binary(islands)},
+          {"joints", binary(joints)},
+          {"rates", binary(rates)},
+          {"control", binary(control)},
+          {"contacts", binary(contacts)},
+          {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
+}
+
+}  // namespace capstan::viewer

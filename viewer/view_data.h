@@ -1,0 +1,44 @@
+// What the page is told, the same for live simulations, recordings and HTML replays: a scene message once,
+// then frames. Messages are msgpack maps; arrays of numbers are little-endian binary.
+//
+//   scene   {type: "scene", name, kind, dt, gravity, duration, bodies, links, shapes, joints, actuators,
+//   numbers} frame   {type: "frame", time, step, poses, islands, joints, rates, control, contacts, numbers}
+//
+//   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world
+//   islands   int32 [links - 1]: links with one number are connected by contacts or constraints
+//   joints    float32 [1-dof joints]: positions, in the order of scene.joints; rates the same
+//   contacts  [n][13]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance
+//   numbers   float64, as scene.numbers names them
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "capstan/dynamics/tree.h"
+#include "capstan/io/recording.h"
+
+namespace capstan::viewer {
+
+using Json = nlohmann::json;
+using Bytes = std::vector<std::uint8_t>;
+
+// `kind` is "live" or "recording".
+Json scene_message(const Model& model, const StepOptions& options, const std::vector<LogColumn>& numbers,
+                   double duration, const std::string& kind);
+
+// Makes frame messages of one model; holds the scratch memory for it.
+class FrameMaker {
+ public:
+  explicit FrameMaker(const Model& model);
+  Json frame(const State& state, const std::vector<RecordedContact>& contacts, const VecX& numbers);
+  const Placement& placement() const { return placement_; }  // of the last frame made
+
+ private:
+  const Model& model_;
+  Placement placement_;
+  std::vector<int> root_;  // [links] union-find
+};
+
+}  // namespace capstan::viewer
