@@ -132,7 +132,7 @@ void scaling(const Run& run, Result* result) {
     times.push_back(contacts.back()), errors.push_back(contacts.back());
     for (const int n : sizes) {
       run.tell(0.2 + (walls ? 0 : 0.25), fmt::format("{} bodies {}", n, name));
-      const double duration = run.is_short ? 1.5 : n > 500 ? 2.5 : n > 100 ? 5 : 10;
+      const double duration = run.is_short ? 1.5 : n > 500 ? 1.5 : n > 100 ? 3 : 10;
       Simulation s = make(n, walls);
       std::vector<double> iterations, residual;
       s.run_until(duration, [&] {
@@ -172,8 +172,8 @@ void scaling(const Run& run, Result* result) {
 }
 
 void slip_parameter(const Run& run, Result* result) {
-  const std::vector<double> sigmas = run.is_short ? std::vector<double>{1e-4, 1e-2}
-                                                  : std::vector<double>{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+  const std::vector<double> sigmas =
+      run.is_short ? std::vector<double>{1e-4, 1e-2} : std::vector<double>{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
   std::vector<Series> slips, conditions, iterations;
   bool below = true;
   for (const bool walls : {true, false}) {
@@ -183,6 +183,8 @@ void slip_parameter(const Run& run, Result* result) {
     for (const double sigma : sigmas) {
       run.tell(0.7 + (walls ? 0 : 0.15), fmt::format("sigma = {:g} {}", sigma, name));
       Simulation s = make(40, walls, sigma);
+      s.options.newton.max_iterations = 1000;  // small sigmas need more than the default 100 in impacts
+      s.options.fail_if_not_converged = false;
       std::vector<double> counts;
       s.run_until(run.is_short ? 4 : 10, [&] { counts.push_back(s.report.solver.most_iterations); });
       double slip = 0;
@@ -240,6 +242,12 @@ Result clutter_sap(const Run& run) {
   over_time(run, &result);
   scaling(run, &result);
   slip_parameter(run, &result);
+  result.remarks.push_back(
+      "Runs with more than 80 bodies are shorter (3 s, above 500 bodies 1.5 s), so that their piles are not "
+      "at rest at the end; "
+      "from 100 bodies on they start in 16 columns instead of 4. With sigma = 1e-5 and below some impacts "
+      "need more than "
+      "the default limit of 100 iterations.");
   return result;
 }
 

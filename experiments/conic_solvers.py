@@ -131,7 +131,9 @@ def main():
             if name.startswith("ecos") and len(q) > 600:
                 continue
             try:
-                x, z, time, iterations, status = solve(P, q, G, h, len(contacts), tolerance)
+                # The best of several, as our own times are: other programs on the machine disturb short solves most.
+                runs = [solve(P, q, G, h, len(contacts), tolerance) for _ in range(5 if len(q) < 1000 else 2)]
+                x, z, time, iterations, status = min(runs, key=lambda run: run[2])
                 v = x[: len(v_star)]
                 e_m, e_mu = errors(A, v_star, contacts, v, impulses(z, contacts))
             except Exception as trouble:  # a solver's own failure is a result, too
