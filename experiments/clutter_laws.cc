@@ -28,6 +28,7 @@ struct Summary {
 Summary simulate(ContactLaw law, double dt, double stiffness, int conditions, double duration) {
   Simulation s(clutter_scene({40, true, stiffness, 10, 1e-4}), law, dt);
   s.options.fail_if_not_converged = false;
+  s.options.newton.globalization = Globalization::exact_line_search;  // the solver of the paper
   Summary sum;
   std::vector<double> transient, log_condition, log_transient, log_steady;
   std::vector<double> depths;

@@ -19,6 +19,7 @@ constexpr double kDt = 0.01, kGravity = 9.81;
 Simulation make(int bodies, bool walls, double sigma = 1e-3) {
   Simulation s(clutter_scene({bodies, walls, 1e12, 50, -1}), ContactLaw::sap, kDt);
   s.options.contact.sigma = sigma;
+  s.options.newton.globalization = Globalization::exact_line_search;  // the solver of the paper
   return s;
 }
 

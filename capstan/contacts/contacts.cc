@@ -254,10 +254,9 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->travel[i].setZero();
     w->spin[i] = 0;
-    if (!std::isfinite(shape.collider.bounding_radius)) continue;
-    const double belt =
-        shape.surface_velocity.norm() + shape.surface_spin.norm() * shape.collider.bounding_radius;
-    w->spin[i] = 2 * dt * belt;
+    w->spin[i] = 2 * dt * shape.surface_velocity.norm();
+    if (!std::isfinite(shape.collider.bounding_radius)) continue;  // half spaces do not move
+    w->spin[i] += 2 * dt * shape.surface_spin.norm() * shape.collider.bounding_radius;
     if (shape.link == 0) continue;
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
