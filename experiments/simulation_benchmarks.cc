@@ -302,8 +302,8 @@ void robot(const Run& run, Result* result) {
     }
   }
   result->tables.push_back(table);
-  result->claim("momentum of a free robot", "constant",
-                fmt::format("{:.1e} relative change at most", worst), worst < 1e-9);
+  result->claim("momentum of a free robot", "constant", fmt::format("{:.1e} relative change at most", worst),
+                worst < 1e-9);
   result->claim("energy of a free robot, midpoint", "constant",
                 fmt::format("{:.1e} relative change at most", drift), drift < 1e-2);
 }
