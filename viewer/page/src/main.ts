@@ -37,12 +37,14 @@ class Page implements Listener {
     this.bindBar();
     window.addEventListener("resize", () => this.world.resize());
     this.world.resize();
-    let last = performance.now(), slow = 0;
+    let last = 0, slow = 0, inRow = 0; // drawings of motion, one in each turn
     const tick = (now: number) => {
-      if (this.world.draw()) {
-        ++this.framesDrawn;
+      const drawn = this.world.draw();
+      if (drawn !== "nothing") ++this.framesDrawn;
+      inRow = drawn === "motion" ? inRow + 1 : 0;
+      if (inRow > 3) { // the first ones compile and allocate
         slow += 0.2 * (Math.min(now - last, 1000) - slow);
-        if (this.framesDrawn % 12 === 0 && this.hash.get("adapt") !== "0") this.world.adapt(slow);
+        if (inRow % 10 === 0) this.world.adapt(slow);
       }
       last = now;
       requestAnimationFrame(tick);
