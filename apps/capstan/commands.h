@@ -149,6 +149,7 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name);
 
 // What `info` tells of a recording.
 void print_recording_info(const std::string& path, bool json);
+void print_hdf5_info(const std::string& path, bool json);
 
 // A recording with its scene and model. Throws InputError.
 struct LoadedRecording {

@@ -60,7 +60,9 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
   c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");
   c->add_option("--log-every", o.log_every, "Log every n-th step")->capture_default_str();
-  c->add_option("--record", o.record, "Record states and contacts to this file, for replay, view and export");
+  c->add_option(
+      "--record", o.record,
+      "Record states and contacts to this file, for replay, view and export; .h5 for other programs");
   c->add_option("--record-every", o.record_every,
                 "Record every n-th step; default: about 100 frames in a simulated second");
   c->add_option("--checkpoint", o.checkpoint, "Save the state at the end, and when stopped, to this file");
