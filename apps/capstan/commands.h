@@ -81,6 +81,7 @@ void write_html(const std::string& recording, const std::string& html, double fp
 
 struct ViewOptions {
   std::string what;  // scene or recording
+  std::string record;
   std::optional<double> dt;
   std::string integrator, keyframe, contact_law;
   std::string host = "127.0.0.1", token;

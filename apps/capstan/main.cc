@@ -120,6 +120,7 @@ void add_others(CLI::App& app, AllOptions& o) {
 
   CLI::App* view = app.add_subcommand("view", "Watch and steer a simulation, or a recording, in a browser");
   view->add_option("what", o.view.what, "Scene file, name of a shipped scene, or recording")->required();
+  view->add_option("--record", o.view.record, "Record the live simulation to this file (.capstan or .h5)");
   view->add_option("--dt", o.view.dt, "Time step [s]; default: the scene's");
   view->add_option("--integrator", o.view.integrator, "As for run");
   view->add_option("--contact-law", o.view.contact_law, "As for run");

@@ -193,6 +193,45 @@ const tests = {
     await server.stop();
   },
 
+  async "a live run goes back, goes on another way, and is recorded in parts that replay"() {
+    const server = await new Server().start("fall.yaml", "--record", "live.capstan", "--port", "0");
+    const page = await open(server.url);
+    await until(page, () => window.capstan.frame.time > 0.5);
+    await page.click("#play");
+    await until(page, () => !window.capstan.status.playing);
+    const stopped = await time(page);
+    const scrub = (t) => page.evaluate((wanted) => {
+      const bar = document.getElementById("timeline");
+      bar.value = String(wanted);
+      bar.dispatchEvent(new Event("input"));
+      bar.dispatchEvent(new Event("change"));
+      return [Number(bar.min), Number(bar.max)];
+    }, t);
+    const [start, end] = await scrub(0.2);
+    assert.ok(start === 0 && Math.abs(end - stopped) < 1e-9, "the timeline is what was simulated");
+    await until(page, () => window.capstan.frame.time <= 0.2 && window.capstan.frame.time > 0.05);
+    const t = await time(page);
+    assert.ok(Math.abs((await height(page, "ball")) - (1 - (9.81 / 2) * t * (t + 0.005))) < 1e-6);
+    await scrub(0.35); // forward again: nothing was forgotten
+    await until(page, () => window.capstan.frame.time > 0.3);
+    await scrub(0.2);
+    await until(page, () => window.capstan.frame.time <= 0.2);
+    // On from there, with another target for the door.
+    await page.evaluate(() => window.capstan.source.send({ command: "control", index: 0, value: 1 }));
+    await page.click("#step");
+    await until(page, () => window.capstan.status.history[1] < 0.21);
+    await page.click("#play");
+    await until(page, () => Math.abs(window.capstan.frame.joints[0] - 1) < 0.05);
+    await page.click("#record"); // ends the second part
+    await until(page, () => !window.capstan.status.recording);
+    await page.close();
+    await server.stop();
+    for (const name of ["live.capstan", "live_2.capstan"]) {
+      assert.match(capstan("replay", join(folder, name), "--verify"), /every bit the same/);
+    }
+    assert.match(capstan("info", join(folder, "live_2.capstan")), /complete/);
+  },
+
   async "an HTML replay opens from a file, with no network"() {
     capstan("run", join(folder, "fall.yaml"), "--record", join(folder, "fall.capstan"), "--quiet");
     capstan("export", join(folder, "fall.capstan"), join(folder, "fall.html"), "--fps", "50");

@@ -63,7 +63,6 @@ export class ContactView {
   showForces = true;
   factor = 1; // of the arrows' length, chosen by the user
   count = 0; // drawn last
-  sliding = 0;
   private capacity = 0;
   private points: THREE.Points<THREE.BufferGeometry, THREE.ShaderMaterial>;
   private arrows: THREE.Mesh<THREE.BufferGeometry, THREE.ShaderMaterial>;
@@ -138,13 +137,11 @@ export class ContactView {
     if (n > this.capacity) this.reserve(Math.max(n, 2 * this.capacity));
     const point = this.pointData, arrow = this.arrowData;
     const metersPerNewton = (0.1 * this.size * this.factor) / this.reference, thin = 0.0022 * this.size;
-    this.sliding = 0;
     let arrows = 0;
     for (let c = 0; c < n; ++c) {
       const w = c * CONTACT_WORDS, region = contacts.ints[w + 2];
       for (let k = 0; k < 3; ++k) point.position[3 * c + k] = contacts.floats[w + 3 + k];
       point.region[c] = region;
-      if (region === 2) ++this.sliding;
       const force = Math.hypot(contacts.floats[w + 9], contacts.floats[w + 10], contacts.floats[w + 11]);
       if (force * metersPerNewton < 2 * thin) continue;
       const sign = fixed[contacts.ints[w + 1]] ? -1 : 1;

@@ -87,7 +87,7 @@ class Page implements Listener {
       setPlots: (on) => (element("plots").style.display = on ? "" : "none"),
     }, this.dark);
     const timeline = element<HTMLInputElement>("timeline");
-    timeline.style.visibility = scene.end === undefined ? "hidden" : "";
+    element("record").hidden = !scene.can_record;
     timeline.min = String(scene.start ?? 0);
     timeline.max = String(scene.end ?? 1);
     element("legend").hidden = false;
@@ -105,7 +105,9 @@ class Page implements Listener {
     this.drag.refresh();
     this.plots.show(frame);
     this.panel?.show(frame);
-    if (!this.scrubbing) element<HTMLInputElement>("timeline").value = String(frame.time);
+    const timeline = element<HTMLInputElement>("timeline");
+    if (this.source.live && frame.time > Number(timeline.max)) timeline.max = String(frame.time);
+    if (!this.scrubbing) timeline.value = String(frame.time);
     element("time").textContent = `${frame.time.toFixed(3)} s`;
     this.showStatus();
   }
@@ -113,6 +115,14 @@ class Page implements Listener {
     this.status = status;
     element("play").classList.toggle("playing", status.playing);
     element<HTMLSelectElement>("speed").value = String(status.speed);
+    element("record").classList.toggle("on", Boolean(status.recording));
+    if (status.history) {
+      const timeline = element<HTMLInputElement>("timeline");
+      timeline.min = String(status.history[0]);
+      timeline.max = String(Math.max(status.history[1], status.history[0] + 1e-9));
+      if (this.frame && !this.scrubbing) timeline.value = String(this.frame.time);
+      this.plots.forgetAfter(status.history[1]);
+    }
     this.showStatus();
   }
   onConnection(connected: boolean, reason: string) {
@@ -125,7 +135,7 @@ class Page implements Listener {
   private showStatus() {
     if (!this.frame) return;
     const c = this.world.contacts;
-    const parts = [`${this.frame.contacts.count} contacts, ${c.sliding} sliding`, this.world.gridText()];
+    const parts = [`${this.frame.contacts.count} contacts, ${this.frame.sliding} sliding`, this.world.gridText()];
     if (this.source?.live && this.status.playing) parts.unshift(`${short(this.status.rate)} x real time`);
     if (this.status.message) parts.push(this.status.message);
     element("status").textContent = parts.join("  ·  ");
@@ -163,6 +173,7 @@ class Page implements Listener {
     element("play").onclick = toggle;
     element("step").onclick = () => this.source?.step();
     element("reset").onclick = () => this.source?.reset();
+    element("record").onclick = () => this.source?.send({ command: "record", on: !this.status.recording });
     const speed = element<HTMLSelectElement>("speed");
     SPEEDS.forEach((s) => speed.add(new Option(`${s} x`, String(s))));
     speed.value = "1";
