@@ -1,7 +1,7 @@
 // node page_test.mjs CAPSTAN: the viewer in a real browser, with the real program. Exit code 77 without Chromium.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -249,6 +249,37 @@ const tests = {
     await page.click("#play");
     assert.deepEqual(requests.filter((url) => !url.startsWith("file:") && !url.startsWith("blob:") && !url.startsWith("data:")), []);
     await context.close();
+  },
+
+  async "pictures and films have the size and the frames that were asked for"() {
+    capstan("run", join(folder, "fall.yaml"), "--duration", "0.5", "--record", join(folder, "fall.capstan"), "--quiet");
+    const size = ["--width", "321", "--height", "200"];
+    capstan("export", join(folder, "fall.capstan"), join(folder, "fall.png"), ...size);
+    const png = readFileSync(join(folder, "fall.png"));
+    assert.deepEqual([png.toString("latin1", 1, 4), png.readUInt32BE(16), png.readUInt32BE(20)], ["PNG", 321, 200]);
+    try {
+      execFileSync("ffprobe", ["-version"], { stdio: "ignore" });
+    } catch {
+      return console.log("  without films: ffmpeg is not installed (Debian: ffmpeg)");
+    }
+    for (const [name, width] of [["fall.mp4", 320], ["fall.gif", 321]]) { // H.264 takes even sizes only
+      capstan("export", join(folder, "fall.capstan"), join(folder, name), "--fps", "10", ...size);
+      const told = execFileSync("ffprobe", ["-v", "error", "-count_frames", "-show_entries",
+        "stream=width,height,nb_read_frames,r_frame_rate", "-of", "csv=p=0", join(folder, name)], { encoding: "utf8" });
+      assert.equal(told.trim(), `${width},200,10/1,6`);
+    }
+    // They show the run: the red ball, in the first frame far from where it is in the last.
+    const rows = (which) => {
+      const raw = execFileSync("ffmpeg", ["-v", "error", "-i", join(folder, "fall.mp4"), "-vf", `select=eq(n\\,${which})`,
+        "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], { maxBuffer: 1 << 24 });
+      let sum = 0, count = 0;
+      for (let i = 0; i < raw.length; i += 3) {
+        if (raw[i] > 110 && raw[i] > 1.8 * raw[i + 1] && raw[i] > 1.8 * raw[i + 2]) { sum += Math.floor(i / 3 / 320); ++count; }
+      }
+      assert.ok(count > 30, `${count} red pixels`);
+      return sum / count;
+    };
+    assert.ok(rows(5) > rows(0) + 20, "the ball falls");
   },
 
   // A pyramid of 204 boxes with about 2,500 contacts, drawn by the processor. A machine of one's own draws more than 30
