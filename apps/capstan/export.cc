@@ -98,7 +98,8 @@ long export_picture(LoadedRecording* loaded, const ExportOptions& o) {
   ExportOptions html = o;
   html.out = folder / "replay.html";
   export_html(loaded, html);
-  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.out);
+  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&light=area&" + o.view, o.width,
+                          o.height, o.out);
   return 1;
 }
 

@@ -2,6 +2,7 @@
 // costs more than moving its few vertices here, and light is cheaper at vertices than at pixels. The fragment shader
 // only chooses between two colours that are ready for the screen, lit by the sun or in its shadow.
 import * as THREE from "three";
+import { Light } from "./light";
 
 export interface CoarsePart {
   shape: number;
@@ -123,7 +124,7 @@ export class CoarseMesh {
     this.mesh.geometry.attributes.tint.needsUpdate = true;
   }
   // three.js divides what a surface sends back by pi, and so is the light here.
-  light(sun: THREE.DirectionalLight, sky: THREE.HemisphereLight) {
+  light({ sun, sky }: Light) {
     const u = this.mesh.material.uniforms;
     u.sunColor.value.copy(sun.color).multiplyScalar(sun.intensity / Math.PI);
     u.sunDirection.value.copy(sun.position).sub(sun.target.position).normalize();

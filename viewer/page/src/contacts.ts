@@ -136,7 +136,7 @@ export class ContactView {
     const n = contacts.count;
     if (n > this.capacity) this.reserve(Math.max(n, 2 * this.capacity));
     const point = this.pointData, arrow = this.arrowData;
-    const metersPerNewton = (0.1 * this.size * this.factor) / this.reference, thin = 0.0022 * this.size;
+    const metersPerNewton = (0.1 * this.size * this.factor) / this.reference, thin = 0.0019 * this.size;
     let arrows = 0;
     for (let c = 0; c < n; ++c) {
       const w = c * CONTACT_WORDS, region = contacts.ints[w + 2];
@@ -159,10 +159,10 @@ export class ContactView {
     this.points.geometry.setDrawRange(0, this.count);
     this.arrows.visible = this.showForces && arrows > 0;
     this.arrows.geometry.setDrawRange(0, ARROW_TRIANGLES.length * arrows);
-    this.points.material.uniforms.radius.value = 0.005 * this.size;
+    this.points.material.uniforms.radius.value = 0.004 * this.size;
     const uniforms = this.arrows.material.uniforms;
     uniforms.metersPerNewton.value = metersPerNewton;
-    uniforms.longest.value = 0.6 * this.size;
+    uniforms.longest.value = 0.3 * this.size;
     uniforms.thin.value = thin;
     for (const geometry of [this.points.geometry, this.arrows.geometry]) {
       for (const name of ["position", "force", "region"]) {

@@ -37,8 +37,8 @@ const FRAGMENT = `
   }
   void main() {
     vec2 step = fwidth(p);
-    float a = max(0.14 * lines(step, cell, 1.2 * pixel), 0.3 * lines(step, 10.0 * cell, 1.4 * pixel));
-    a *= 1.0 - smoothstep(0.35, 1.0, length(q) / reach);
+    float a = max(0.13 * lines(step, cell, 1.1 * pixel), 0.26 * lines(step, 10.0 * cell, 1.3 * pixel));
+    a *= 1.0 - smoothstep(0.25, 0.9, length(q) / reach);
     float dark = 0.0;
     if (shadowOpacity > 0.0 && max(abs(inShadowMap.x - 0.5), abs(inShadowMap.y - 0.5)) < 0.5 &&
         inShadowMap.z > unpackRGBAToDepth(texture2D(shadowMap, inShadowMap.xy))) dark = shadowOpacity;
@@ -46,6 +46,15 @@ const FRAGMENT = `
     if (all < 0.004) discard;
     gl_FragColor = vec4(color * a / all, all);
   }`;
+
+// What a ShadowMaterial shows is the product over the lights; that of a broad sun is their mean.
+function averageShadows(shader: { fragmentShader: string }) {
+  const mean = THREE.ShaderChunk.shadowmask_pars_fragment
+    .replace("float shadow = 1.0;", "float shadow = NUM_DIR_LIGHT_SHADOWS > 0 ? 0.0 : 1.0;")
+    .replaceAll("shadow *=", "shadow +=")
+    .replace("return shadow;", "return shadow / max(1.0, float(NUM_DIR_LIGHT_SHADOWS));");
+  shader.fragmentShader = shader.fragmentShader.replace("#include <shadowmask_pars_fragment>", mean);
+}
 
 export class Floor {
   readonly group = new THREE.Group();
@@ -68,6 +77,7 @@ export class Floor {
       }),
     );
     this.shadow = new THREE.Mesh(new THREE.PlaneGeometry(1, 1), new THREE.ShadowMaterial({ opacity: 0.28, depthWrite: false }));
+    this.shadow.material.onBeforeCompile = averageShadows;
     this.shadow.receiveShadow = true;
     this.shadow.renderOrder = -2; // both before all that is transparent
     this.grid.renderOrder = -1;

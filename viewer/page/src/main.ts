@@ -1,7 +1,7 @@
 // The page: connects the source of frames with the world, the plots, the bar at the bottom and the panel.
 //
 // After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, frames=1,
-// color=islands, camera=top, azimuth, elevation (degrees), zoom.
+// color=islands, camera=top, azimuth, elevation (degrees), zoom, adapt=0, light=area.
 import * as THREE from "three";
 import "./style.css";
 import { Drag } from "./drag";
@@ -16,7 +16,8 @@ const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 5];
 
 class Page implements Listener {
   private hash = new URLSearchParams(location.hash.slice(1));
-  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0");
+  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0",
+                              this.hash.get("light") === "area");
   readonly drag = new Drag(this.world, () => this.source);
   source: Source | null = null;
   scene: Scene | null = null;
@@ -162,7 +163,7 @@ class Page implements Listener {
     this.plots.retheme();
   }
   private screenshot() {
-    this.world.draw(true);
+    this.world.draw("picture");
     const link = document.createElement("a");
     link.download = `${this.scene?.name ?? "capstan"}_${this.frame?.time.toFixed(3)}.png`;
     link.href = this.world.renderer.domElement.toDataURL("image/png");

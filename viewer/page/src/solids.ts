@@ -2,6 +2,7 @@
 // for motion where the processor draws.
 import * as THREE from "three";
 import { CoarseMesh, CoarsePart } from "./coarse";
+import { Light } from "./light";
 import { Scene, Shape } from "./messages";
 import { geometryKey, makeGeometry } from "./shapes";
 
@@ -108,12 +109,13 @@ export class Solids {
     };
     this.merged.forEach((m) => m.color(colorOf));
   }
-  setFine(fine: boolean, sun: THREE.DirectionalLight, sky: THREE.HemisphereLight) {
+  setFine(fine: boolean, light: Light) {
     this.isFine = fine;
     if (!fine && this.merged.length === 0) this.merge();
     this.show();
+    for (const g of this.groups) g.mesh.material.needsUpdate = true; // the kind of shadows may have changed
     if (fine) return;
-    this.merged.forEach((m) => m.light(sun, sky));
+    this.merged.forEach((m) => m.light(light));
     this.placeMerged();
     this.colorMerged();
   }

@@ -3,6 +3,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { ContactView } from "./contacts";
 import { Floor } from "./floor";
+import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
 import { Solids } from "./solids";
 
@@ -53,8 +54,7 @@ export class World {
   private axes: THREE.Object3D[] = [];
   private centers: THREE.Object3D[] = [];
   private floor: Floor;
-  private sun = new THREE.DirectionalLight(0xffffff, 2.3);
-  private sky = new THREE.HemisphereLight(0xffffff, 0xb9c2cf, 1.55);
+  private light = new Light();
   private dragLine: THREE.Line;
   private message: Scene | null = null;
   private frame: Frame | null = null;
@@ -64,13 +64,13 @@ export class World {
   private motionRatio = 1; // pixels drawn for one of the screen while things move
   private motionShadows = true;
   private shadows = true; // as the user wants them
-  private fine = true; // the look now
+  private look: Look = "fine"; // now
   private stillDue = false; // the last picture was a coarse one
   private changedAt = 0; // [ms]
 
   // `best`: all the quality there is, however long a drawing takes. Otherwise, where the processor draws, motion is
-  // drawn coarsely, and the picture is drawn well as soon as nothing moves.
-  constructor(canvas: HTMLCanvasElement, private best: boolean) {
+  // drawn coarsely, and the picture is drawn well as soon as nothing moves. `area`: the sun is broad whenever it is.
+  constructor(canvas: HTMLCanvasElement, private best: boolean, private area: boolean) {
     this.byProcessor = !best && drawnByProcessor();
     document.body.classList.toggle("plain", this.byProcessor);
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.byProcessor, preserveDrawingBuffer: true });
@@ -84,18 +84,15 @@ export class World {
     this.controls.dampingFactor = 0.12;
     this.controls.maxPolarAngle = 0.97 * Math.PI;
     this.controls.addEventListener("change", () => (this.dirty = true));
-    this.sun.castShadow = true;
-    this.sun.shadow.mapSize.setScalar(2048);
-    this.sun.shadow.radius = 5;
     this.contacts = new ContactView();
     this.floor = new Floor();
-    this.floor.setFine(true, this.sun);
+    this.floor.setFine(true, this.light.sun);
     const line = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3));
     this.dragLine = new THREE.Line(line, new THREE.LineBasicMaterial({ color: 0xe03131, depthTest: false }));
     this.dragLine.visible = false;
     this.dragLine.renderOrder = 10;
     this.dragLine.frustumCulled = false;
-    this.scene.add(this.root, this.solids.object, this.sun, this.sun.target, this.sky, this.floor.group, this.contacts.group, this.dragLine);
+    this.scene.add(this.root, this.solids.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
   }
 
   build(message: Scene) {
@@ -118,7 +115,7 @@ export class World {
     });
     message.shapes.forEach((shape) => { if (shape.type === "half_space") this.floor.addPlane(shape.pose); });
     this.solids.build(message);
-    this.solids.setFine(this.fine, this.sun, this.sky);
+    this.solids.setFine(this.look !== "coarse", this.light);
     this.recolor();
     this.makeFramesAndCenters(message);
   }
@@ -171,17 +168,7 @@ export class World {
     const weight = this.message!.links.reduce((sum, l) => sum + l.mass, 0) * Math.hypot(...this.message!.gravity);
     const trees = Math.max(1, new Set(this.message!.links.map((l) => l.tree)).size - 1);
     this.contacts.setScale(this.size, Math.max(weight / trees, 1e-6));
-    const r = 0.75 * this.size;
-    const shadow = this.sun.shadow.camera;
-    shadow.left = shadow.bottom = -r;
-    shadow.right = shadow.top = r;
-    shadow.near = 0.1 * this.size;
-    shadow.far = 5 * this.size;
-    shadow.updateProjectionMatrix();
-    this.sun.shadow.bias = -0.0004;
-    this.sun.shadow.normalBias = 0.002 * this.size;
-    this.sun.position.copy(this.center).add(new THREE.Vector3(1.1, -0.9, 1.9).multiplyScalar(this.size));
-    this.sun.target.position.copy(this.center);
+    this.light.place(this.center, this.size);
     this.camera.near = 0.005 * this.size;
     this.camera.far = 60 * this.size;
     this.preset("corner");
@@ -255,11 +242,9 @@ export class World {
   setTheme(dark: boolean) {
     this.scene.background = new THREE.Color(dark ? 0x161b23 : 0xe9edf3);
     this.scene.fog = new THREE.Fog(this.scene.background as THREE.Color, 6 * this.size, 30 * this.size);
-    this.sky.intensity = dark ? 0.8 : 1.25;
-    this.sky.groundColor.set(dark ? 0x4a5361 : 0xb9c2cf);
-    this.sun.intensity = dark ? 2.0 : 2.6;
+    this.light.setTheme(dark);
     this.floor.setTheme(dark);
-    this.solids.setFine(this.fine, this.sun, this.sky);
+    this.solids.setFine(this.look !== "coarse", this.light);
     this.dirty = true;
   }
   setShadows(on: boolean) {
@@ -308,20 +293,20 @@ export class World {
     this.dirty = true;
   }
 
-  // Draws what changed, and tells what that was. `force`: now, as well as can be.
-  draw(force = false): "nothing" | "motion" | "still" {
+  // Draws what changed, and tells what that was. `force`: now, and well; "picture": as well as can be.
+  draw(force: boolean | "picture" = false): "nothing" | "motion" | "still" {
     this.controls.update();
     const now = performance.now();
-    const still = force || (!this.dirty && this.stillDue && now - this.changedAt > STILL_AFTER);
+    const still = force !== false || (!this.dirty && this.stillDue && now - this.changedAt > STILL_AFTER);
     if (still) {
-      this.setLook(true, this.stillRatio(), this.shadows);
+      this.setLook(force === "picture" || this.area ? "area" : "fine", this.stillRatio(), this.shadows);
       this.stillDue = false;
       this.motionShadows = true; // what made motion slow may be over
       this.motionRatio = Math.min(1.3 * this.motionRatio, this.stillRatio(), window.devicePixelRatio);
     } else if (this.dirty) {
       this.changedAt = now;
       const coarse = this.byProcessor || this.motionRatio < this.stillRatio();
-      this.setLook(!this.byProcessor, this.motionRatio, this.shadows && this.motionShadows);
+      this.setLook(this.byProcessor ? "coarse" : this.best && this.area ? "area" : "fine", this.motionRatio, this.shadows && this.motionShadows);
       this.stillDue = coarse;
     } else {
       return "nothing";
@@ -332,17 +317,14 @@ export class World {
   }
   // Where the processor draws there is no antialiasing but this.
   private stillRatio() { return this.byProcessor ? 2 : Math.min(window.devicePixelRatio, 2); }
-  private setLook(fine: boolean, ratio: number, shadows: boolean) {
-    this.sun.castShadow = shadows;
+  private setLook(look: Look, ratio: number, shadows: boolean) {
+    this.light.setLook(look, shadows);
     if (this.renderer.getPixelRatio() !== ratio) this.renderer.setPixelRatio(ratio);
-    if (this.fine === fine) return;
-    this.fine = fine;
-    this.solids.setFine(fine, this.sun, this.sky);
-    this.renderer.shadowMap.type = fine ? THREE.PCFSoftShadowMap : THREE.BasicShadowMap;
-    this.sun.shadow.mapSize.setScalar(fine ? 2048 : 512);
-    this.sun.shadow.map?.dispose();
-    this.sun.shadow.map = null;
-    this.floor.setFine(fine, this.sun);
+    if (this.look === look) return;
+    this.look = look;
+    this.renderer.shadowMap.type = look === "coarse" ? THREE.BasicShadowMap : look === "fine" ? THREE.PCFSoftShadowMap : THREE.PCFShadowMap;
+    this.solids.setFine(look !== "coarse", this.light);
+    this.floor.setFine(look !== "coarse", this.light.sun);
   }
   // Where drawing does not keep up: fewer pixels, then no shadows. Called with the time between drawings of motion.
   adapt(frameMs: number) {
