@@ -47,6 +47,10 @@ const FRAGMENT = `
     gl_FragColor = vec4(color * a / all, all);
   }`;
 
+export function lengthText(m: number) {
+  return m >= 1 ? `${+m.toPrecision(2)} m` : m >= 0.01 ? `${Math.round(100 * m)} cm` : `${+(1000 * m).toPrecision(2)} mm`;
+}
+
 // What a ShadowMaterial shows is the product over the lights; that of a broad sun is their mean.
 function averageShadows(shader: { fragmentShader: string }) {
   const mean = THREE.ShaderChunk.shadowmask_pars_fragment
@@ -128,8 +132,7 @@ export class Floor {
     };
   }
   text() {
-    const show = (m: number) => (m >= 1 ? `${m} m` : m >= 0.01 ? `${Math.round(100 * m)} cm` : `${+(1000 * m).toPrecision(2)} mm`);
-    return `grid ${show(this.cell)}, bold ${show(10 * this.cell)}`;
+    return `grid ${lengthText(this.cell)}, bold ${lengthText(10 * this.cell)}`;
   }
   setTheme(dark: boolean) {
     (this.grid.material.uniforms.color.value as THREE.Color).set(dark ? 0xaab6c8 : 0x4b5563);

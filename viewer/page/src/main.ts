@@ -7,6 +7,7 @@ import "./style.css";
 import { Drag } from "./drag";
 import { Frame, Scene, Status } from "./messages";
 import { Panel } from "./panel";
+import { lengthText } from "./floor";
 import { Plots, short } from "./plots";
 import { Listener, ServerSource, Source, embedded } from "./source";
 import { Coloring, World } from "./world";
@@ -136,11 +137,14 @@ class Page implements Listener {
   private showStatus() {
     if (!this.frame) return;
     const c = this.world.contacts;
-    const parts = [`${this.frame.contacts.count} contacts, ${this.frame.sliding} sliding`, this.world.gridText()];
+    const parts = [`${this.frame.contacts.count} contacts touch, ${this.frame.sliding} slide`, this.world.gridText()];
     if (this.source?.live && this.status.playing) parts.unshift(`${short(this.status.rate)} x real time`);
     if (this.status.message) parts.push(this.status.message);
     element("status").textContent = parts.join("  ·  ");
-    element("scale-of-force").textContent = `an arrow of ${short(0.1 * this.world.size)} m is ${short(c.referenceForce())} N`;
+    const tenth = 0.1 * this.world.size, power = Math.pow(10, Math.floor(Math.log10(tenth)));
+    const arrow = power * (tenth / power >= 5 ? 5 : tenth / power >= 2 ? 2 : 1); // [m] a round number
+    const force = (c.referenceForce() * arrow) / tenth;
+    element("scale-of-force").textContent = `an arrow of ${lengthText(arrow)} is ${short(+force.toPrecision(3))} N`;
   }
   private applyHash() {
     const h = this.hash, w = this.world;

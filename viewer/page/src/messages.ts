@@ -31,6 +31,7 @@ export interface Scene {
   joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
   actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
   numbers: { name: string; unit: string }[];
+  sleeps?: boolean; // frames tell what is asleep
   can_record?: boolean; // of a live simulation: it was started with --record
   start?: number; // [s] of a recording
   end?: number;
@@ -48,6 +49,7 @@ export interface Frame {
   step: number;
   poses: Float32Array;
   islands: Int32Array;
+  asleep: Uint8Array | null; // [links - 1], where the simulation lets things sleep
   joints: Float32Array;
   rates: Float32Array;
   control: Float32Array;
@@ -81,6 +83,7 @@ export function toFrame(m: any): Frame {
     step: m.step,
     poses: floats(m.poses),
     islands: new Int32Array(copy(m.islands)),
+    asleep: m.asleep ? new Uint8Array(copy(m.asleep)) : null,
     joints: floats(m.joints),
     rates: floats(m.rates),
     control: floats(m.control),

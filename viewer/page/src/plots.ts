@@ -66,7 +66,7 @@ class Plot {
     this.chart = new uPlot({
       width: 312, height: 92, legend: { show: false }, cursor: { show: false }, padding: [6, 6, 0, 0],
       scales: { x: { time: false }, y: this.quantity.log ? { distr: 3 } : {} },
-      axes: [{ ...axis, size: 20, gap: 2 }, { ...axis, size: 46, gap: 3, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) }],
+      axes: [{ ...axis, size: 20, gap: 2 }, { ...axis, size: 46, gap: 3, values: (_, ticks) => labels(ticks) }],
       series: [{}, { stroke: style.getPropertyValue("--accent").trim(), width: 1.5, points: { show: false } }],
       hooks: { draw: [(u) => this.drawCursor(u)] },
     }, [[], []], this.box);
@@ -94,6 +94,15 @@ class Plot {
     c.stroke();
     c.restore();
   }
+}
+
+// Of ticks: with as many digits as tell them apart.
+function labels(ticks: (number | null)[]): string[] {
+  const known = ticks.filter((t): t is number => t !== null);
+  const largest = Math.max(...known.map(Math.abs)), spacing = Math.abs(known[1] - known[0]);
+  if (!(spacing > 0) || largest >= 1e5 || largest < 1e-3) return ticks.map((t) => (t === null ? "" : short(t)));
+  const digits = Math.min(8, Math.max(0, -Math.floor(Math.log10(spacing) + 1e-9)));
+  return ticks.map((t) => (t === null ? "" : String(+t.toFixed(digits))));
 }
 
 export function short(x: number) {

@@ -9,12 +9,13 @@ import { Solids } from "./solids";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
-export type Coloring = "material" | "body" | "islands";
+export type Coloring = "material" | "body" | "islands" | "sleeping";
 
 // Colours that stay apart from each other, and from those of the contacts.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
 const PALETTE_COLORS = PALETTE.map((hex) => new THREE.Color(hex));
 const ALONE = new THREE.Color(0xadb5bd);
+const ASLEEP = new THREE.Color(0x8a93a3);
 const DEFAULT_GREY = [0.6, 0.6, 0.65];
 
 const STILL_AFTER = 250; // [ms] without a change until the picture is drawn well
@@ -196,7 +197,7 @@ export class World {
     }
     this.solids.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
-    if (this.coloring === "islands") this.recolor();
+    if (this.coloring === "islands" || this.coloring === "sleeping") this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
       const shift = p.clone().sub(this.followed);
@@ -227,6 +228,7 @@ export class World {
         const island = this.frame.islands[link - 1];
         return count.get(island)! > 1 ? PALETTE_COLORS[island % PALETTE.length] : ALONE;
       }
+      if (this.coloring === "sleeping" && link > 0 && this.frame?.asleep?.[link - 1]) return ASLEEP;
       return this.own[shape];
     });
     this.dirty = true;
