@@ -78,7 +78,8 @@ async function until(page, condition, argument) {
   for (const end = Date.now() + 60000; Date.now() < end; await sleep(30)) {
     if (await page.evaluate(condition, argument)) return;
   }
-  throw new Error(`never came true: ${condition}`);
+  const seen = await page.evaluate(() => [window.capstan.frame?.time, window.capstan.frame?.step, window.capstan.status]);
+  throw new Error(`never came true: ${condition}; time, step and status are ${JSON.stringify(seen)}; errors: ${errors.join("; ")}`);
 }
 // How many pixels of the picture are of this kind.
 const pixels = (page, kind) => page.evaluate((k) => {
@@ -209,13 +210,13 @@ const tests = {
     }, t);
     const [start, end] = await scrub(0.2);
     assert.ok(start === 0 && Math.abs(end - stopped) < 1e-9, "the timeline is what was simulated");
-    await until(page, () => window.capstan.frame.time <= 0.2 && window.capstan.frame.time > 0.05);
+    await until(page, () => window.capstan.frame.time < 0.201 && window.capstan.frame.time > 0.05);
     const t = await time(page);
     assert.ok(Math.abs((await height(page, "ball")) - (1 - (9.81 / 2) * t * (t + 0.005))) < 1e-6);
     await scrub(0.35); // forward again: nothing was forgotten
     await until(page, () => window.capstan.frame.time > 0.3);
     await scrub(0.2);
-    await until(page, () => window.capstan.frame.time <= 0.2);
+    await until(page, () => window.capstan.frame.time < 0.201);
     // On from there, with another target for the door.
     await page.evaluate(() => window.capstan.source.send({ command: "control", index: 0, value: 1 }));
     await page.click("#step");
