@@ -329,12 +329,12 @@ const tests = {
     const server = await new Server().start("many.yaml", "--port", "0");
     const page = await open(server.url, { width: 960, height: 600 });
     await until(page, () => window.capstan.frame.contacts.count > 2000);
-    const before = await page.evaluate(() => [window.capstan.framesDrawn, performance.now(), window.capstan.frame.time]);
-    await sleep(2000);
-    const after = await page.evaluate(() => [window.capstan.framesDrawn, performance.now(), window.capstan.frame.time]);
-    const seconds = (after[1] - before[1]) / 1000;
+    const look = () => page.evaluate(() => [window.capstan.framesDrawn, performance.now(), window.capstan.frame.time]);
+    const before = await look();
+    await sleep(1500);
+    await until(page, (count) => window.capstan.framesDrawn >= count, before[0] + 10);
+    const after = await look(), seconds = (after[1] - before[1]) / 1000;
     console.log(`  live: ${((after[0] - before[0]) / seconds).toFixed(1)} frames in a second, ${((after[2] - before[2]) / seconds).toFixed(2)} x real time`);
-    assert.ok(after[0] - before[0] > 2);
     await page.click("#play");
     await until(page, () => window.capstan.world.renderer.getPixelRatio() === 2);
     await page.close();
