@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "apps/capstan/commands.h"
@@ -55,6 +57,9 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
                                      const StepOptions& step, std::vector<std::string>* files) {
   viewer::LiveRecording recording;
   if (path.empty()) return recording;
+  FILE* probe = std::fopen(path.c_str(), "ab");  // told now, not when the first step is taken
+  if (!probe) throw OutputError(path, std::strerror(errno));
+  std::fclose(probe);
   recording.every = default_record_every(step.dt);
   recording.open = [path, file = loaded.path, &model, step, files,
                     header =
