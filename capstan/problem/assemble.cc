@@ -388,67 +388,6 @@ struct Assembler {
       add_laws(group, c, phi);
     }
   }
-
-  void find_islands() {
-    const int n = static_cast<int>(model.trees.size());
-    w.root.resize(n);
-    for (int t = 0; t < n; ++t) w.root[t] = t;
-    const auto find = [&](int t) {
-      while (w.root[t] != t) t = w.root[t] = w.root[w.root[t]];
-      return t;
-    };
-    const auto unite = [&](int a, int b) {
-      a = find(a), b = find(b);
-      w.root[std::max(a, b)] = std::min(a, b);
-    };
-    w.island_of_tree.assign(n, -1);
-    for (const ConstraintGroup& group : problem.groups) {
-      for (int p = group.part_begin; p < group.part_end; ++p) {
-        w.island_of_tree[problem.parts[p].tree] = 0;
-        unite(problem.parts[group.part_begin].tree, problem.parts[p].tree);
-      }
-    }
-    for (const DofLaw& law : problem.dof_laws) w.island_of_tree[tree_of(model.dofs[law.dof].link)] = 0;
-    // Number the islands by their lowest tree, then sort trees, groups and dof laws into them (stable).
-    int num_islands = 0;
-    for (int t = 0; t < n; ++t) {
-      if (w.island_of_tree[t] < 0) continue;
-      const int r = find(t);
-      w.island_of_tree[t] = r == t ? num_islands++ : w.island_of_tree[r];
-    }
-    problem.islands.assign(num_islands, {});
-    const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end,
-                                std::vector<int>* list) {
-      list->assign(count, 0);
-      for (int i = 0; i < count; ++i) {
-        if (const int island = island_of(i); island >= 0) ++(problem.islands[island].*end);
-      }
-      int start = 0;
-      for (Island& island : problem.islands) {
-        const int size = island.*end;
-        island.*begin = island.*end = start;
-        start += size;
-      }
-      for (int i = 0; i < count; ++i) {
-        if (const int island = island_of(i); island >= 0) (*list)[(problem.islands[island].*end)++] = i;
-      }
-    };
-    distribute(
-        n, [&](int t) { return w.island_of_tree[t]; }, &Island::tree_begin, &Island::tree_end,
-        &problem.island_trees);
-    distribute(
-        static_cast<int>(problem.groups.size()),
-        [&](int g) {
-          const ConstraintGroup& group = problem.groups[g];
-          return group.part_begin == group.part_end ? -1
-                                                    : w.island_of_tree[problem.parts[group.part_begin].tree];
-        },
-        &Island::group_begin, &Island::group_end, &problem.island_groups);
-    distribute(
-        static_cast<int>(problem.dof_laws.size()),
-        [&](int i) { return w.island_of_tree[tree_of(model.dofs[problem.dof_laws[i].dof].link)]; },
-        &Island::dof_law_begin, &Island::dof_law_end, &problem.island_dof_laws);
-  }
 };
 
 }  // namespace
@@ -495,7 +434,6 @@ void assemble(const Model& model, const State& state, const Input& input, const 
       a.add_tie(c, i);
     }
   }
-  a.find_islands();
 }
 
 }  // namespace capstan

@@ -44,14 +44,6 @@ struct DofLaw {
   ScalarLaw law;
 };
 
-// Trees that constraints connect: solved apart from all others. Lists are slices of the index arrays of
-// Problem.
-struct Island {
-  int tree_begin = 0, tree_end = 0;        // in Problem::island_trees, ascending
-  int group_begin = 0, group_end = 0;      // in Problem::island_groups
-  int dof_law_begin = 0, dof_law_end = 0;  // in Problem::island_dof_laws
-};
-
 struct Problem {
   const Model* model = nullptr;
   const Motion* motion = nullptr;  // A, v*
@@ -69,9 +61,6 @@ struct Problem {
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
-  std::vector<Island> islands;
-  std::vector<int> island_trees, island_groups, island_dof_laws;
-
   int num_constraints() const { return static_cast<int>(contacts.size() + laws.size() + dof_laws.size()); }
   Eigen::Map<const MatX> jacobian(const ConstraintGroup& group, const GroupPart& part) const {
     return {jacobians.data() + part.jacobian, group.num_rows, model->trees[part.tree].num_dofs()};
@@ -83,14 +72,12 @@ struct AssemblyWorkspace {
   VecX column;                // [dofs]
   std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
   std::vector<char> has_inverse;
-  std::vector<int> root;  // [trees] union-find
-  std::vector<int> island_of_tree, order;
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
 };
 
-// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.
+// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem);

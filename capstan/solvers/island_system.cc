@@ -49,8 +49,10 @@ CAPSTAN_CLONES void add_product(const double* JaT, int na, const double* T, int 
 
 }  // namespace
 
-void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, int num_vectors) {
+void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, int* local_trees,
+                         int num_vectors) {
   problem = &p;
+  islands = &all;
   island = &i;
   local_tree = local_trees;
   const Model& model = *p.model;
@@ -60,7 +62,7 @@ void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, in
   pattern_.sizes.resize(n);
   pattern_.pairs.clear();
   for (int t = 0; t < n; ++t) {
-    const int tree_id = p.island_trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
+    const int tree_id = all.trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
     local_tree[tree_id] = t;
     start.push_back(start.back() + size);
     pattern_.sizes[t] = size;
@@ -83,19 +85,25 @@ void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, in
   new (&scale) Vector(vector(-1));
   A_values_.resize(A_start_.back());
   for (int t = 0; t < n; ++t) {
-    const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
-    v0.segment(start[t], tree.num_dofs()) = p.v0.segment(tree.dof_begin, tree.num_dofs());
-    v_star.segment(start[t], tree.num_dofs()) = p.motion->v_star.segment(tree.dof_begin, tree.num_dofs());
+    const Tree& tree = this->tree(t);
     Eigen::Map<MatX> block(A_values_.data() + A_start_[t], tree.num_dofs(), tree.num_dofs());
     expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
     scale.segment(start[t], tree.num_dofs()) = block.diagonal().cwiseSqrt().cwiseInverse();
   }
+  gather(p.v0, v0);
+  gather(p.motion->v_star, v_star);
   multiply_A(v_star, A_v_star);
   cholesky_.analyze(pattern_);
 }
 
 IslandSystem::Vector IslandSystem::vector(int i) {
   return {arena_.data() + static_cast<long>(i + 4) * num_dofs(), num_dofs()};
+}
+
+void IslandSystem::gather(const VecX& from, Vector to) const {
+  for (int t = 0; t < num_trees(); ++t) {
+    std::copy_n(from.data() + tree(t).dof_begin, pattern_.sizes[t], to.data() + start[t]);
+  }
 }
 
 void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "capstan/math/block_cholesky.h"
-#include "capstan/problem/problem.h"
+#include "capstan/problem/islands.h"
 
 namespace capstan {
 
@@ -15,6 +15,7 @@ struct IslandSystem {
   using ConstVector = Eigen::Ref<const VecX>;
 
   const Problem* problem = nullptr;
+  const Islands* islands = nullptr;
   const Island* island = nullptr;
   int* local_tree = nullptr;       // [trees of the model] place in its island; shared by all islands
   std::vector<int> start;          // [trees + 1] first local dof
@@ -22,7 +23,8 @@ struct IslandSystem {
   Vector v0{nullptr, 0}, v_star{nullptr, 0}, A_v_star{nullptr, 0};
   Vector scale{nullptr, 0};  // diag(A)^-1/2
 
-  void begin(const Problem& problem, const Island& island, int* local_tree, int num_vectors);
+  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_tree,
+             int num_vectors);
   Vector vector(int i);  // the i-th of num_vectors vectors for the caller
 
   int num_dofs() const { return start.back(); }
@@ -31,12 +33,13 @@ struct IslandSystem {
   int num_contacts() const { return contact_start.back(); }
   int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
   const ConstraintGroup& group(int g) const {
-    return problem->groups[problem->island_groups[island->group_begin + g]];
+    return problem->groups[islands->groups[island->group_begin + g]];
   }
   bool has_contacts(const ConstraintGroup& c) const { return c.contact_begin < c.contact_end; }
-  const DofLaw& dof_law(int i) const {
-    return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]];
-  }
+  int dof_law_id(int i) const { return islands->dof_laws[island->dof_law_begin + i]; }
+  const DofLaw& dof_law(int i) const { return problem->dof_laws[dof_law_id(i)]; }
+  const Tree& tree(int t) const { return problem->model->trees[islands->trees[island->tree_begin + t]]; }
+  void gather(const VecX& from, Vector to) const;  // the island's part
   int local_dof(int dof) const {
     const Model& model = *problem->model;
     const int tree = model.links[model.dofs[dof].link].tree;
