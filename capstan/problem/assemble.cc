@@ -96,6 +96,11 @@ struct Assembler {
         W.noalias() += JA * J6.transpose();
         continue;
       }
+      if (rows == 3 && tree.num_dofs() == 6) {
+        const Mat36 J3 = J, JA = J3 * inverse(part.tree);
+        W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
+        continue;
+      }
       for (int i = 0; i < rows; ++i) {
         w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
         solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
@@ -142,52 +147,89 @@ struct Assembler {
   }
 
   void add_contacts(const Contacts& contacts) {
-    const ContactOptions& o = problem.options;
     for (int g = 0; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
       // The lower link is "a" for the whole group; contacts listed the other way round get their sign turned.
       const int link_a = std::min(contacts.link_a[begin], contacts.link_b[begin]);
       const int link_b = std::max(contacts.link_a[begin], contacts.link_b[begin]);
-      const Vec3 origin = contacts.p_WC[begin];
-      ConstraintGroup group = begin_group(6);
-      group.contact_begin = begin;
-      group.contact_end = end;
-      add_link(&group, link_a, origin, -1);
-      add_link(&group, link_b, origin, 1);
-      const Mat6 W = calc_delassus(group);
-      const Vec6 U0 = calc_motion(group, state.v);
-      for (int i = begin; i < end; ++i) {
-        const double sign = contacts.link_a[i] == link_a ? 1 : -1;
-        const Mat3 R = frame_from_z(contacts.normal[i]);
-        Mat36 X;
-        X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
-        X.rightCols<3>() = sign * R.transpose();
-        const Mat3 Wc = X * W * X.transpose();
-        const ContactMaterial& m = contacts.material[i];
-        ContactInput in;
-        in.distance = contacts.distance[i];
-        in.stiffness = m.stiffness;
-        in.dissipation = m.dissipation;
-        in.relaxation_time = m.relaxation_time;
-        in.friction = m.friction;
-        if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
-        in.stiction_tolerance = m.stiction_tolerance;
-        in.v0 = X * U0;
-        in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
-                                   surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
-        in.bias.z() = 0;
-        in.w_n = std::max(Wc(2, 2), 1e-18);
-        in.w_t = std::max((Wc(0, 0) + Wc(1, 1)) / 2, 1e-18);
-        in.dt = dt;
-        in.sigma = o.sigma;
-        in.beta = o.beta;
-        problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
-        problem.X.push_back(X);
-        problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
-        problem.R_WC.push_back(R);
+      // One or two contacts have fewer rows apart than together.
+      if (end - begin <= 2) {
+        for (int i = begin; i < end; ++i) add_contact(contacts, i, link_a, link_b);
+      } else {
+        add_contact_group(contacts, begin, end, link_a, link_b);
       }
-      problem.groups.push_back(group);
     }
+  }
+
+  void add_contact_group(const Contacts& contacts, int begin, int end, int link_a, int link_b) {
+    const Vec3 origin = contacts.p_WC[begin];
+    ConstraintGroup group = begin_group(6);
+    group.contact_begin = begin;
+    group.contact_end = end;
+    add_link(&group, link_a, origin, -1);
+    add_link(&group, link_b, origin, 1);
+    const Mat6 W = calc_delassus(group);
+    const Vec6 U0 = calc_motion(group, state.v);
+    for (int i = begin; i < end; ++i) {
+      const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+      const Mat3 R = frame_from_z(contacts.normal[i]);
+      Mat36 X;
+      X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
+      X.rightCols<3>() = sign * R.transpose();
+      const Mat3 Wc = X * W * X.transpose();
+      add_contact_law(contacts, i, R, X, X * U0, Wc.diagonal());
+    }
+    problem.groups.push_back(group);
+  }
+
+  void add_contact(const Contacts& contacts, int i, int link_a, int link_b) {
+    const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+    const Mat3 R = frame_from_z(contacts.normal[i]);
+    ConstraintGroup group = begin_group(3);
+    group.contact_begin = i;
+    group.contact_end = i + 1;
+    add_link(&group, link_a, contacts.p_WC[i], -sign);
+    add_link(&group, link_b, contacts.p_WC[i], sign);
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      double* J = problem.jacobians.data() + problem.parts[p].jacobian;
+      for (int k = 0; k < model.trees[problem.parts[p].tree].num_dofs(); ++k) {
+        Eigen::Map<Vec3> column(J + 3 * k);
+        column = (R.transpose() * column).eval();
+      }
+    }
+    Mat36 X = Mat36::Zero();
+    X.leftCols<3>().setIdentity();
+    add_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
+                    calc_delassus(group).diagonal().head<3>());
+    problem.groups.push_back(group);
+  }
+
+  // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
+  void add_contact_law(const Contacts& contacts, int i, const Mat3& R, const Mat36& X, const Vec3& v0,
+                       const Vec3& W) {
+    const ContactOptions& o = problem.options;
+    const ContactMaterial& m = contacts.material[i];
+    ContactInput in;
+    in.distance = contacts.distance[i];
+    in.stiffness = m.stiffness;
+    in.dissipation = m.dissipation;
+    in.relaxation_time = m.relaxation_time;
+    in.friction = m.friction;
+    if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
+    in.stiction_tolerance = m.stiction_tolerance;
+    in.v0 = v0;
+    in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
+                               surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
+    in.bias.z() = 0;
+    in.w_n = std::max(W.z(), 1e-18);
+    in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
+    in.dt = dt;
+    in.sigma = o.sigma;
+    in.beta = o.beta;
+    problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
+    problem.X.push_back(X);
+    problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
+    problem.R_WC.push_back(R);
   }
 
   // [m/s] of a moving surface (belt, turntable) against its own body, world frame.

@@ -6,8 +6,9 @@
 // touches:
 //
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
-//   at the
-//                group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1]
+//                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
+//                Where a pair has but one or two contacts, each is a group of its own, with three rows: U = v_c
+//                and X_c = [1, 0]
 //   rows         one scalar law for each row: ball, weld, distance, coupler, tendon
 //
 // and *dof laws* act on one velocity each: joint limits and dry friction. Impulses act as J^T gamma.

@@ -29,7 +29,7 @@ bool is_idle(const Problem& problem, const ConstraintGroup& group, const F& velo
     const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
     const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
     for (int k = 0; k < n; ++k) {
-      for (int r = 0; r < 6; ++r) U[r] += v[k] * J[6 * k + r];
+      for (int r = 0; r < group.num_rows; ++r) U[r] += v[k] * J[group.num_rows * k + r];
     }
   }
   const Eigen::Map<const Vec6> motion(U);
@@ -115,10 +115,18 @@ struct IslandSolver {
     with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
       for (int g = 0; g < system.num_groups(); ++g) {
         const ConstraintGroup& c = system.group(g);
+        int at = system.contact_start[g];
+        if (c.num_rows == 3 && system.has_contacts(c)) {  // one contact, whose velocity is U
+          Vec3 gamma;
+          Mat3 G;
+          contact(law, c.contact_begin, at, &gamma, kHessian ? &G : nullptr);
+          group_impulse[g].head<3>() = gamma;
+          if (kHessian) group_hessian[g].topLeftCorner<3, 3>() = G;
+          continue;
+        }
         Vec6 f = Vec6::Zero();
         Mat6 H;
         if (kHessian) H.setZero();
-        int at = system.contact_start[g];
         for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
           Vec3 gamma;
           Mat3 G;

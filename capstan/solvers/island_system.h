@@ -47,7 +47,8 @@ struct IslandSystem {
   }
 
   void multiply_A(const ConstVector& x, Vector y) const;
-  // U = J x of every group, and from it the velocity of every contact in its frame.
+  // U = J x of every group (rows that it does not have are undefined), and from it the velocity of every
+  // contact in its frame.
   void calc_motion(const ConstVector& x, std::vector<Vec6>* U, std::vector<Vec3>* contact_velocity) const;
   // y = J^T f, f one 6-vector for each group; dof laws apart.
   void calc_impulse(const std::vector<Vec6>& f, Vector y) const;
@@ -57,12 +58,24 @@ struct IslandSystem {
              Vector dv);
 
  private:
-  std::vector<double> A_values_, arena_, transposed_, product_;
+  // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
+  struct LocalPart {
+    int tree, start, size;  // local tree, its first local dof and its number of dofs
+    int jacobian;           // in jacobians_: size x rows, column-major, the transpose of Problem's
+  };
+  struct LocalGroup {
+    int rows, part_begin, part_end;
+  };
+  std::vector<LocalGroup> groups_;
+  std::vector<LocalPart> parts_;
+  std::vector<double> jacobians_;
+
+  std::vector<double> A_values_, arena_, product_;
   std::vector<int> A_start_;
   BlockPattern pattern_;
   BlockCholesky cholesky_;
 
-  void add_group(const ConstraintGroup& c, const Mat6& G, int* pair);
+  void add_groups(const std::vector<Mat6>& G);
 };
 
 }  // namespace capstan
