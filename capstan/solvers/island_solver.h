@@ -21,9 +21,10 @@ struct IslandResult {
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
 };
 
-// Whether no contact of a group has an impulse. velocity(tree) points to the velocities of a tree.
+// Whether no contact of a group has an impulse, nor would have one if its surfaces approached each other
+// faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
 template <class F>
-bool is_idle(const Problem& problem, const ConstraintGroup& group, const F& velocity) {
+bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin, const F& velocity) {
   double U[6] = {};
   for (int p = group.part_begin; p < group.part_end; ++p) {
     const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
@@ -35,8 +36,9 @@ bool is_idle(const Problem& problem, const ConstraintGroup& group, const F& velo
   const Eigen::Map<const Vec6> motion(U);
   return with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
-      Vec3 gamma;
-      decltype(law)::evaluate(problem.contacts[i], problem.X[i] * motion, nullptr, &gamma, nullptr);
+      Vec3 v = problem.X[i] * motion, gamma;
+      v.z() -= margin;
+      decltype(law)::evaluate(problem.contacts[i], v, nullptr, &gamma, nullptr);
       if (gamma != Vec3::Zero()) return false;
     }
     return true;

@@ -19,24 +19,28 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> idle;   // groups that are not
   std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch a tree of an island
 
-  void find_idle(const Problem& problem);
+  void find_idle(const Problem& problem, const NewtonOptions& options);
   void assign_idle(const Problem& problem, const Islands& islands);
   bool wake(const Problem& problem, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
 };
 
-// Contacts that are open before the step and in free motion.
-void NewtonWorkspace::Solvers::find_idle(const Problem& problem) {
+// Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
+// step, so that a rest has the same islands all the time. (A line search has its whole cost from the
+// beginning.)
+void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options) {
   const auto velocity_in = [&](const VecX& v) {
     return [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; };
   };
+  const double margin = problem.dt * problem.model->options.gravity.norm();
   uses.assign(problem.groups.size(), kNew);
   idle.clear();
+  if (options.globalization != Globalization::primal_dual) return;
   for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
     const ConstraintGroup& group = problem.groups[g];
     if (group.contact_begin == group.contact_end) continue;
-    if (!is_idle(problem, group, velocity_in(problem.v0))) continue;
-    if (!is_idle(problem, group, velocity_in(problem.motion->v_star))) continue;
+    if (!is_idle(problem, group, margin, velocity_in(problem.v0))) continue;
+    if (!is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
     uses[g] = kIdle;
     idle.push_back(g);
   }
@@ -64,7 +68,7 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
 bool NewtonWorkspace::Solvers::wake(const Problem& problem, const VecX& v) {
   const std::size_t before = idle.size();
   std::erase_if(idle, [&](int g) {
-    const bool open = is_idle(problem, problem.groups[g],
+    const bool open = is_idle(problem, problem.groups[g], 0,
                               [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; });
     if (!open) uses[g] = kNew;
     return !open;
@@ -100,7 +104,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     return s.results[islands.trees[islands.list[island].tree_begin]];
   };
 
-  s.find_idle(problem);
+  s.find_idle(problem, options);
   bool come_in = true;  // something came in since the last solve
   for (;; ++report.rounds) {
     find_islands(problem, s.uses, &islands);

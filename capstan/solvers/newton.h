@@ -23,10 +23,11 @@
 //                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
 //                      from the best velocity found.
 //
-// Contacts that are open before the step and in free motion are left out at first, with all that they would
-// connect: bodies that fly together are many small islands. Whatever an iterate closes comes in, and its
-// island, which may have become larger, goes on from where it is. A contact that is open at the answer has
-// neither impulse nor part in the optimality condition, so the answer is that of the whole problem.
+// With primal_dual, contacts that are open before the step and in free motion are left out at first, with all
+// that they would connect: bodies that fly together are many small islands. Whatever an iterate closes comes
+// in, and its island, which may have become larger, goes on from where it is. A contact that is open at the
+// answer has neither impulse nor part in the optimality condition, so the answer is that of the whole
+// problem.
 //
 // All start from the better of v0 and v*, and accept nothing but the residual above. The line searches have
 // two measures for hard problems: when the steps become tiny, velocities are counted from where they are, so

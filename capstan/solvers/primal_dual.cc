@@ -204,7 +204,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
 // Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others.
 bool IslandSolver::closes_any(std::span<const int> groups, const VecX& v_others) const {
   return std::any_of(groups.begin(), groups.end(), [&](int g) {
-    return !is_idle(problem(), problem().groups[g], [&](int tree) {
+    return !is_idle(problem(), problem().groups[g], 0, [&](int tree) {
       const int island = system.islands->of_tree[tree];
       const bool inside = island >= 0 && &system.islands->list[island] == system.island;
       return inside ? v.data() + system.start[system.local_tree[tree]]
