@@ -21,6 +21,17 @@ struct IslandResult {
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
 };
 
+template <class Law>
+bool has_impulse(const ContactData& contact, const Vec3& v) {
+  if constexpr (requires { Law::has_impulse(contact, v); }) {
+    return Law::has_impulse(contact, v);
+  } else {
+    Vec3 gamma;
+    Law::evaluate(contact, v, nullptr, &gamma, nullptr);
+    return gamma != Vec3::Zero();
+  }
+}
+
 // Whether no contact of a group has an impulse, nor would have one if its surfaces approached each other
 // faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
 template <class F>
@@ -36,10 +47,9 @@ bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin
   const Eigen::Map<const Vec6> motion(U);
   return with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
-      Vec3 v = problem.X[i] * motion, gamma;
+      Vec3 v = group.num_rows == 3 ? Vec3(motion.head<3>()) : Vec3(problem.X[i] * motion);
       v.z() -= margin;
-      decltype(law)::evaluate(problem.contacts[i], v, nullptr, &gamma, nullptr);
-      if (gamma != Vec3::Zero()) return false;
+      if (has_impulse<decltype(law)>(problem.contacts[i], v)) return false;
     }
     return true;
   });

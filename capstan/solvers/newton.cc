@@ -7,6 +7,14 @@
 
 namespace capstan {
 
+namespace {
+
+// Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are solved
+// to the end before anything comes in, and at last everything does.
+constexpr int kMostInterrupts = 10, kMostRounds = 15;
+
+}  // namespace
+
 // One solver for each place in the order of size, so that patterns mostly stay the same from step to step.
 struct NewtonWorkspace::Solvers {
   std::vector<std::unique_ptr<IslandSolver>> list;
@@ -21,7 +29,7 @@ struct NewtonWorkspace::Solvers {
 
   void find_idle(const Problem& problem, const NewtonOptions& options);
   void assign_idle(const Problem& problem, const Islands& islands);
-  bool wake(const Problem& problem, const VecX& v);
+  bool wake(const Problem& problem, bool only_closed, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
 };
 
@@ -64,8 +72,8 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
   }
 }
 
-// What closes at v comes in.
-bool NewtonWorkspace::Solvers::wake(const Problem& problem, const VecX& v) {
+// What closes at v comes in; with it, unless `only_closed`, all the rest.
+bool NewtonWorkspace::Solvers::wake(const Problem& problem, bool only_closed, const VecX& v) {
   const std::size_t before = idle.size();
   std::erase_if(idle, [&](int g) {
     const bool open = is_idle(problem, problem.groups[g], 0,
@@ -73,7 +81,12 @@ bool NewtonWorkspace::Solvers::wake(const Problem& problem, const VecX& v) {
     if (!open) uses[g] = kNew;
     return !open;
   });
-  return idle.size() < before;
+  const bool any = idle.size() < before;
+  if (any && !only_closed) {
+    for (const int g : idle) uses[g] = kNew;
+    idle.clear();
+  }
+  return any;
 }
 
 bool NewtonWorkspace::Solvers::has_new(const Islands& islands, int island) const {
@@ -126,7 +139,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
       result_of(i) =
-          s.list[k]->solve(options, *workspace, report.rounds > 0, come_in ? idle : std::span<const int>());
+          s.list[k]->solve(options, *workspace, report.rounds > 0, come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
     });
     int most = 0;
     for (int k = 0; k < count; ++k) {  // only now: islands look at the velocities of others
@@ -139,7 +152,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     }
     report.most_iterations += most;
     std::replace(s.uses.begin(), s.uses.end(), char{s.kNew}, char{s.kUsed});
-    come_in = s.wake(problem, workspace->v);
+    come_in = s.wake(problem, report.rounds < kMostRounds, workspace->v);
   }
 
   report.islands = static_cast<int>(islands.list.size());

@@ -194,7 +194,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     system.multiply_A(Adv, momentum);
     evaluate_impulses();
     if (is_solved(options, options.relative_tolerance, result)) return true;
-    result->interrupted = closes_any(idle, known.v);
+    result->interrupted = best_alpha == 1 && closes_any(idle, known.v);
     if (result->interrupted) return true;
     if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits
   }

@@ -127,7 +127,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   check_free_motion(model, *state, w->motion, options);
   report.times.free_motion = lap();
   calc_velocity(model, w->motion.placement, state->v, &w->velocity);
-  collide(model, w->motion.placement, w->velocity, dt, &w->collision, &w->contacts);
+  const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
+  collide(model, w->motion.placement, w->velocity, dt, glides, &w->collision, &w->contacts);
   report.times.collide = lap();
   assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
   report.times.assemble = lap();
