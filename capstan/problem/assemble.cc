@@ -1,3 +1,4 @@
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -74,6 +75,14 @@ struct Assembler {
     if (w.has_inverse[t]) return inverse;
     w.has_inverse[t] = true;
     const Tree& tree = model.trees[t];
+    Mat6 A;
+    expand(model.system_pattern, motion.A.data(), tree.dof_begin, tree.dof_end, A);
+    if (A.topRightCorner<3, 3>().isZero(0)) {  // a body whose frame is in its centre of mass
+      inverse.setZero();
+      inverse.topLeftCorner<3, 3>() = A.topLeftCorner<3, 3>().inverse();
+      inverse.bottomRightCorner<3, 3>() = A.bottomRightCorner<3, 3>().inverse();
+      return inverse;
+    }
     for (int i = 0; i < 6; ++i) {
       w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
       solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
