@@ -47,7 +47,13 @@ struct Assembler {
   void add_link(ConstraintGroup* group, int link, const Vec3& p_W, double sign) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group->num_rows;
+    const int parts = group->part_end;
     double* J = part_for(group, tree);
+    for (int p = group->part_begin; p < group->part_end; ++p) {
+      // Known where this is the only link of its tree.
+      if (problem.parts[p].tree == tree)
+        problem.parts[p].last_dof = p >= parts ? model.links[link].dof_end - 1 : -1;
+    }
     const Vec3 p = p_W - motion.placement.origin[tree];
     for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
       const Vec6& S = motion.placement.S[k];
@@ -92,6 +98,19 @@ struct Assembler {
     return inverse;
   }
 
+  // The columns of w.half become D^-1/2 L^-T of the rows of J, whose dofs are last_dof and its ancestors.
+  // Returns how many those are.
+  int calc_half(const Eigen::Map<const MatX>& J, const Tree& tree, int last_dof) const {
+    const BranchPattern& pattern = model.system_pattern;
+    const int* dofs = pattern.columns.data() + pattern.row_start[last_dof];
+    const int m = pattern.row_size(last_dof);
+    for (int r = 0; r < J.rows(); ++r) {
+      for (int i = 0; i < m; ++i) w.half(i, r) = J(r, dofs[i] - tree.dof_begin);
+      half_solve_in_place(pattern, motion.A_factor.data(), last_dof, w.half.col(r).data());
+    }
+    return m;
+  }
+
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
   Mat6 calc_delassus(const ConstraintGroup& group) const {
     Mat6 W = Mat6::Zero();
@@ -108,6 +127,13 @@ struct Assembler {
       if (rows == 3 && tree.num_dofs() == 6) {
         const Mat36 J3 = J, JA = J3 * inverse(part.tree);
         W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
+        continue;
+      }
+      if (part.last_dof >= 0) {
+        const int m = calc_half(J, tree, part.last_dof);
+        for (int i = 0; i < rows; ++i) {
+          for (int j = 0; j <= i; ++j) W(i, j) += w.half.col(i).head(m).dot(w.half.col(j).head(m));
+        }
         continue;
       }
       for (int i = 0; i < rows; ++i) {
@@ -267,12 +293,11 @@ struct Assembler {
   }
 
   double dof_delassus(int dof) const {
-    const Tree& tree = model.trees[model.links[model.dofs[dof].link].tree];
-    w.column.segment(tree.dof_begin, tree.num_dofs()).setZero();
-    w.column[dof] = 1;
-    solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
-                   tree.dof_end);
-    return w.column[dof];
+    const int m = model.system_pattern.row_size(dof);
+    w.half.col(0).head(m).setZero();
+    w.half(m - 1, 0) = 1;
+    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, w.half.col(0).data());
+    return w.half.col(0).head(m).squaredNorm();
   }
 
   // A limit is in the problem when this step could reach it.
@@ -461,6 +486,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
+  workspace->half.resize(model.num_velocities(), 6);
   workspace->inverse.resize(model.trees.size());
   workspace->has_inverse.assign(model.trees.size(), false);
   Assembler a{model, state, input, motion, dt, *workspace, *problem};

@@ -7,8 +7,8 @@
 //
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
 //                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
-//                Where a pair has but one or two contacts, each is a group of its own, with three rows: U = v_c
-//                and X_c = [1, 0]
+//                Where a pair has but one or two contacts, each is a group of its own, with three rows: U =
+//                v_c and X_c = [1, 0]
 //   rows         one scalar law for each row: ball, weld, distance, coupler, tendon
 //
 // and *dof laws* act on one velocity each: joint limits and dry friction. Impulses act as J^T gamma.
@@ -36,7 +36,8 @@ struct ConstraintGroup {
 
 struct GroupPart {
   int tree = 0;
-  int jacobian = 0;  // in Problem::jacobians: num_rows x dofs of the tree, column-major
+  int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the tree, column-major
+  int last_dof = -1;  // all its columns but those of this dof and its ancestors are zero; -1: not known
 };
 
 struct DofLaw {
@@ -71,6 +72,7 @@ struct Problem {
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
   VecX column;                // [dofs]
+  MatX half;                  // [dofs, 6]
   std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
   std::vector<char> has_inverse;
   std::vector<int> constrained_trees;  // that rigid constraints act on

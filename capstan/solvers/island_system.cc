@@ -1,5 +1,6 @@
 #include "capstan/solvers/island_system.h"
 
+#include <algorithm>
 #include <new>
 
 #include "capstan/math/branch_matrix.h"
@@ -14,24 +15,25 @@
 namespace capstan {
 namespace {
 
-// Below, J^T of a part is n x rows, its columns one after the other. Rows and N are its sizes where the
-// compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and have the rows of
-// one contact (3) or of several (6).
+// Below, J^T of a part is n x rows, its columns one after the other; n are the dofs of a tree that move the
+// rows, and `dofs` says which of the tree's they are (null: all, in order). Rows and N are the sizes where
+// the compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and have the rows
+// of one contact (3) or of several (6).
 template <int Rows, int N>
-inline void add_motion(const double* JT, int rows, int size, const double* x, double* u) {
+inline void add_motion(const double* JT, int rows, int size, const int* dofs, const double* x, double* u) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
   for (int r = 0; r < R; ++r) {
     double sum = 0;
-    for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[i];
+    for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[N > 0 || dofs == nullptr ? i : dofs[i]];
     u[r] += sum;
   }
 }
 
 template <int Rows, int N>
-inline void add_impulse(const double* JT, int rows, int size, const double* f, double* y) {
+inline void add_impulse(const double* JT, int rows, int size, const int* dofs, const double* f, double* y) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
   for (int r = 0; r < R; ++r) {
-    for (int i = 0; i < n; ++i) y[i] += JT[n * r + i] * f[r];
+    for (int i = 0; i < n; ++i) y[N > 0 || dofs == nullptr ? i : dofs[i]] += JT[n * r + i] * f[r];
   }
 }
 
@@ -52,9 +54,10 @@ inline void multiply_hessian(const double* JT, int rows, int size, const double*
   }
 }
 
-// block (na x nb) += Ja^T Tb^T.
+// block += Ja^T Tb^T; the block is that of two whole trees and has `ld` rows.
 template <int Rows, int N>
-inline void add_product(const double* JaT, int na, const double* Tb, int nb, int rows, double* block) {
+inline void add_product(const double* JaT, int na, const int* dofs_a, const double* Tb, int nb,
+                        const int* dofs_b, int rows, double* block, int ld) {
   const int R = Rows > 0 ? Rows : rows;
   if constexpr (N > 0) {
     for (int k = 0; k < N; ++k) {
@@ -67,10 +70,11 @@ inline void add_product(const double* JaT, int na, const double* Tb, int nb, int
     }
   } else {
     for (int k = 0; k < nb; ++k) {
-      for (int r = 0; r < R; ++r) {
-        const double t = Tb[nb * r + k];
-        if (t == 0) continue;  // whole columns are zero where a link does not depend on a dof
-        for (int i = 0; i < na; ++i) block[na * k + i] += JaT[na * r + i] * t;
+      double* column = block + static_cast<long>(ld) * (dofs_b ? dofs_b[k] : k);
+      for (int i = 0; i < na; ++i) {
+        double sum = 0;
+        for (int r = 0; r < R; ++r) sum += JaT[na * r + i] * Tb[nb * r + k];
+        column[dofs_a ? dofs_a[i] : i] += sum;
       }
     }
   }
@@ -78,10 +82,10 @@ inline void add_product(const double* JaT, int na, const double* Tb, int nb, int
 
 // Calls f<Rows, N>() with the sizes as constants if they are the usual ones.
 template <class F>
-inline void with_sizes(int rows, int n, const F& f) {
-  if (n == 6 && rows == 3) {
+inline void with_sizes(int rows, bool free_bodies, const F& f) {
+  if (free_bodies && rows == 3) {
     f.template operator()<3, 6>();
-  } else if (n == 6 && rows == 6) {
+  } else if (free_bodies && rows == 6) {
     f.template operator()<6, 6>();
   } else {
     f.template operator()<0, 0>();
@@ -113,21 +117,13 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   groups_.clear();
   parts_.clear();
   jacobians_.clear();
+  dofs_.clear();
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
     contact_start.push_back(contact_start.back() + c.contact_end - c.contact_begin);
     groups_.push_back({c.num_rows, static_cast<int>(parts_.size()),
                        static_cast<int>(parts_.size()) + c.part_end - c.part_begin});
-    for (int a = c.part_begin; a < c.part_end; ++a) {
-      const int t = local_tree[p.parts[a].tree], size = pattern_.sizes[t];
-      const int at = static_cast<int>(jacobians_.size());
-      parts_.push_back({t, start[t], size, at});
-      jacobians_.resize(at + size * c.num_rows);
-      const double* J = p.jacobians.data() + p.parts[a].jacobian;
-      for (int r = 0; r < c.num_rows; ++r) {
-        for (int k = 0; k < size; ++k) jacobians_[at + size * r + k] = J[c.num_rows * k + r];
-      }
-    }
+    for (int a = c.part_begin; a < c.part_end; ++a) add_part(c, p.parts[a]);
     for (int a = c.part_begin; a < c.part_end; ++a) {
       for (int b = c.part_begin; b < a; ++b) {
         pattern_.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
@@ -150,6 +146,29 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   gather(p.motion->v_star, v_star);
   multiply_A(v_star, A_v_star);
   cholesky_.analyze(pattern_);
+}
+
+// Where a tree is large, only the columns of J that are not zero.
+void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
+  const double* J = problem->jacobians.data() + part.jacobian;
+  const int t = local_tree[part.tree], n = pattern_.sizes[t], rows = c.num_rows;
+  LocalPart local{t, start[t], n, -1, static_cast<int>(jacobians_.size())};
+  if (n != 6) {
+    local.dofs = static_cast<int>(dofs_.size());
+    for (int k = 0; k < n; ++k) {
+      if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; })) dofs_.push_back(k);
+    }
+    local.size = static_cast<int>(dofs_.size()) - local.dofs;
+  }
+  jacobians_.resize(jacobians_.size() + local.size * rows);
+  double* JT = jacobians_.data() + local.jacobian;
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < local.size; ++i) {
+      const int k = local.dofs < 0 ? i : dofs_[local.dofs + i];
+      JT[local.size * r + i] = J[rows * k + r];
+    }
+  }
+  parts_.push_back(local);
 }
 
 IslandSystem::Vector IslandSystem::vector(int i) {
@@ -189,9 +208,9 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
     double u[6] = {};
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.size, [&]<int Rows, int N>() {
-        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, x.data() + part.start,
-                            u);
+      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
+        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
+                            x.data() + part.start, u);
       });
     }
     for (int r = 0; r < 6; ++r) (*U)[g][r] = u[r];
@@ -219,9 +238,9 @@ CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vecto
     const LocalGroup& group = groups_[g];
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.size, [&]<int Rows, int N>() {
-        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, f[g].data(),
-                             y.data() + part.start);
+      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
+        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
+                             f[g].data(), y.data() + part.start);
       });
     }
   }
@@ -238,19 +257,22 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;
       product_.resize(6 * A.size);
-      with_sizes(rows, A.size, [&]<int Rows, int N>() {
+      with_sizes(rows, A.dofs < 0, [&]<int Rows, int N>() {
         multiply_hessian<Rows, N>(JaT, rows, A.size, G[g].data(), product_.data());
-        add_product<Rows, N>(JaT, A.size, product_.data(), A.size, rows, H.block(A.tree, A.tree));
+        add_product<Rows, N>(JaT, A.size, dofs(A), product_.data(), A.size, dofs(A), rows,
+                             H.block(A.tree, A.tree), pattern_.sizes[A.tree]);
       });
       // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
       for (int b = group.part_begin; b < a; ++b, ++pair) {
         const LocalPart& B = parts_[b];
         const double* JbT = jacobians_.data() + B.jacobian;
-        with_sizes(rows, A.size == B.size ? A.size : 0, [&]<int Rows, int N>() {
+        with_sizes(rows, A.dofs < 0 && B.dofs < 0, [&]<int Rows, int N>() {
           if (B.tree > A.tree) {
-            add_product<Rows, N>(JbT, B.size, product_.data(), A.size, rows, H.pair_block(pair));
+            add_product<Rows, N>(JbT, B.size, dofs(B), product_.data(), A.size, dofs(A), rows,
+                                 H.pair_block(pair), pattern_.sizes[B.tree]);
           } else {
-            add_product<Rows, N>(product_.data(), A.size, JbT, B.size, rows, H.pair_block(pair));
+            add_product<Rows, N>(product_.data(), A.size, dofs(A), JbT, B.size, dofs(B), rows,
+                                 H.pair_block(pair), pattern_.sizes[A.tree]);
           }
         });
       }

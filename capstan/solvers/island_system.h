@@ -60,14 +60,17 @@ struct IslandSystem {
  private:
   // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
   struct LocalPart {
-    int tree, start, size;  // local tree, its first local dof and its number of dofs
-    int jacobian;           // in jacobians_: size x rows, column-major, the transpose of Problem's
+    int tree, start;  // local tree and its first local dof
+    int size;         // how many of its dofs move the rows of the group
+    int dofs;         // in dofs_: which these are; -1: all of them
+    int jacobian;     // in jacobians_: size x rows, column-major, the transpose of Problem's
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
   };
   std::vector<LocalGroup> groups_;
   std::vector<LocalPart> parts_;
+  std::vector<int> dofs_;  // within the tree
   std::vector<double> jacobians_;
 
   std::vector<double> A_values_, arena_, product_;
@@ -75,7 +78,9 @@ struct IslandSystem {
   BlockPattern pattern_;
   BlockCholesky cholesky_;
 
+  void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);
+  const int* dofs(const LocalPart& part) const { return part.dofs < 0 ? nullptr : dofs_.data() + part.dofs; }
 };
 
 }  // namespace capstan
