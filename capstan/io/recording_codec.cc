@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "recordings are little-endian");
 static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 

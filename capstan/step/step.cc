@@ -88,6 +88,10 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
 
 }  // namespace
 
+Answer answer(const Workspace& w) {
+  return {&w.newton.v, w.newton.impulse, w.newton.law_impulse, w.newton.dof_impulse};
+}
+
 StepOptions step_options(const Model& model) {
   StepOptions options;
   options.dt = model.options.dt;
@@ -133,6 +137,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.times.assemble = lap();
   report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
   report.times.solve = lap();
+  if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
+  report.times.judge = lap();
   balance_trees_with_inner_constraints(model, *state, dt, theta, w);
   const VecX& v = w->newton.v;
 
