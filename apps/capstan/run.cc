@@ -110,6 +110,10 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
                                 s.mean_iterations, 1e3 * s.deepest));
     if (step.judge) print_judge(s.judge, step);
   }
+  if (step.sleep.on) {
+    row("asleep", fmt::format("{:.1f} trees on average, {} at the end, of {}", s.mean_asleep, s.asleep,
+                              loaded.model.trees.size()));
+  }
   if (s.not_converged > 0)
     row("not converged", fmt::format("{} steps went on with the best iterate", s.not_converged));
   row("hash of final state", fmt::format("{:016x}", hash(state)));
@@ -140,6 +144,7 @@ int run(const RunOptions& options) {
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
   checkpoint.options.threads = options.threads;
+  if (options.sleep) checkpoint.options.sleep.on = *options.sleep;
   if (options.keep_going) checkpoint.options.fail_if_not_converged = false;
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
   if (options.duration) checkpoint.duration = *options.duration;

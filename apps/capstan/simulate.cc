@@ -123,6 +123,8 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     summary.mean_contacts += (report.contacts - summary.mean_contacts) / static_cast<double>(i + 1);
     summary.mean_iterations +=
         (report.solver.most_iterations - summary.mean_iterations) / static_cast<double>(i + 1);
+    summary.mean_asleep += (report.asleep - summary.mean_asleep) / static_cast<double>(i + 1);
+    summary.asleep = report.asleep;
     summary.deepest = std::max(summary.deepest, report.deepest);
     keep_largest(report.judge, &summary.judge);
     summary.times.free_motion += report.times.free_motion;

@@ -50,21 +50,34 @@ void clear(Contacts* c) {
 }
 
 using Hit = CollisionWorkspace::Hit;
+using Block = CollisionWorkspace::Block;
+using Waiting = CollisionWorkspace::Waiting;
 
-// Narrow phase of one pair; the contacts go to `points`, with a hit for each.
-void collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  double reach, CollisionWorkspace* w) {
+// For one thread at a time.
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
+
+// Narrow phase of one pair; the contacts go to block number `id`. Whether there are any.
+bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
+                  double reach, int id, Block* block) {
   const ContactMaterial material = combine_materials(model, a, b);
-  const int first = static_cast<int>(w->points.size());
+  const int first = static_cast<int>(block->points.size());
   collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(material.margin, reach),
-          &w->points);
-  const int last = static_cast<int>(w->points.size());
-  if (first == last) return;
+          &block->points);
+  const int last = static_cast<int>(block->points.size());
+  if (first == last) return false;
   for (int i = first; i < last; ++i) {
-    w->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, i});
-    w->hit_material.push_back(static_cast<int>(w->pair_material.size()));
+    block->hits.push_back(
+        {model.shapes[a].link, model.shapes[b].link, a, b, id, i, static_cast<int>(block->materials.size())});
   }
-  w->pair_material.push_back(material);
+  block->materials.push_back(material);
+  return true;
+}
+
+void clear(Block* block) {
+  block->points.clear();
+  block->hits.clear();
+  block->materials.clear();
+  block->waiting.clear();
 }
 
 // Hits to the structure of arrays, grouped by pairs of links.
@@ -82,8 +95,8 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   });
   int low = -1, high = -1;
   for (const Hit& hit : w->hits) {
-    const ContactPoint& p = w->points[hit.point];
-    const ContactMaterial& material = w->pair_material[w->hit_material[hit.point]];
+    const ContactPoint& p = w->blocks[hit.block].points[hit.point];
+    const ContactMaterial& material = w->blocks[hit.block].materials[hit.material];
     const double ka = model.shapes[hit.shape_a].stiffness, kb = model.shapes[hit.shape_b].stiffness;
     // The softer side yields more: the contact is nearer to the surface of the stiffer one.
     const double share = std::isinf(ka) ? 0 : std::isinf(kb) ? 1 : kb / (ka + kb);
@@ -110,57 +123,80 @@ double gap(const Aabb& a, const Aabb& b) {
   return std::max((a.lower - b.upper).maxCoeff(), (b.lower - a.upper).maxCoeff());
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, CollisionWorkspace* w,
-                          Contacts* contacts) {
-  clear(contacts);
-  w->points.clear();
-  w->hits.clear();
-  w->pair_material.clear();
-  w->hit_material.clear();
-  for (std::size_t i = 0; i < w->shape.size(); ++i) {
-    const ModelShape& shape = model.shapes[w->shape[i]];
-    w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-    w->boxes[i] =
-        bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->travel[i].norm() + w->spin[i]);
-  }
-  // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
-  // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
-  // themselves; those of a body with a contact then as if it stood still; until there are no more.
-  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->boxes);
-  w->may_stop.assign(model.links.size(), false);
-  w->waiting.clear();
-  const auto collide_within = [&](const ColliderPair& pair, double reach) {
-    const int a = w->shape[pair.a], b = w->shape[pair.b];
-    const std::size_t before = w->points.size();
-    collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], reach, w);
-    const bool touches = w->points.size() > before;
-    if (touches) w->may_stop[model.shapes[a].link] = w->may_stop[model.shapes[b].link] = true;
-    return touches;
-  };
+// Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
+// something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
+// themselves; those of a body with a contact then as if it stood still; until there are no more.
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, std::span<const char> asleep,
+                   int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  clear(block);
+  const auto rests = [&](int link) { return link == 0 || asleep[model.links[link].tree] != 0; };
   for (const ColliderPair& pair : pairs) {
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
+    if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
     const double speed_a = w->travel[pair.a].norm(), speed_b = w->travel[pair.b].norm();
     const double spin = w->spin[pair.a] + w->spin[pair.b];
     const double reach = (w->travel[pair.a] - w->travel[pair.b]).norm() + spin;
     const double most = std::max(reach, std::max(speed_a, speed_b) + spin);
     const double apart = gap(w->boxes[pair.a], w->boxes[pair.b]) + speed_a + speed_b + spin;
     if (apart > most) continue;
-    const bool touches = apart <= reach && collide_within(pair, reach);
-    if (!touches && most > reach && a.link != 0 && b.link != 0) w->waiting.push_back({pair, most});
+    const bool touches = apart <= reach && collide_pair(model, w->shape[pair.a], w->shape[pair.b],
+                                                        w->X_WS[pair.a], w->X_WS[pair.b], reach, id, block);
+    if (!touches && most > reach && a.link != 0 && b.link != 0) block->waiting.push_back({pair, most});
   }
+}
+
+// Goes on with those that waited for a body to be stopped, in block 0.
+void collide_waiting(const Model& model, CollisionWorkspace* w) {
+  w->may_stop.assign(model.links.size(), false);
+  for (const Hit& hit : w->hits) w->may_stop[hit.link_a] = w->may_stop[hit.link_b] = true;
   for (bool again = true; again && !w->waiting.empty();) {
     again = false;
     std::size_t kept = 0;
-    for (const CollisionWorkspace::Waiting& wait : w->waiting) {
-      const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
-      if (w->may_stop[a] || w->may_stop[b]) {
-        again |= collide_within(wait.pair, wait.reach);
-      } else {
+    for (const Waiting& wait : w->waiting) {
+      const int shape_a = w->shape[wait.pair.a], shape_b = w->shape[wait.pair.b];
+      const int a = model.shapes[shape_a].link, b = model.shapes[shape_b].link;
+      if (!w->may_stop[a] && !w->may_stop[b]) {
         w->waiting[kept++] = wait;
+      } else if (collide_pair(model, shape_a, shape_b, w->X_WS[wait.pair.a], w->X_WS[wait.pair.b], wait.reach,
+                              0, &w->blocks[0])) {
+        w->may_stop[a] = w->may_stop[b] = again = true;
       }
     }
     w->waiting.resize(kept);
+  }
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, std::span<const char> asleep,
+                          const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
+  clear(contacts);
+  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const ModelShape& shape = model.shapes[w->shape[i]];
+      w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
+      w->boxes[i] =
+          bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->travel[i].norm() + w->spin[i]);
+    }
+  });
+  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->boxes);
+  const int n = static_cast<int>(pairs.size());
+  const int size = threads.count() > 1 ? kPairsInBlock : std::max(n, 1);
+  const int num_blocks = std::max(1, (n + size - 1) / size);
+  if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
+  threads.for_each(num_blocks, [&](int i) {
+    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), asleep, i, w);
+  });
+  w->hits.clear();
+  w->waiting.clear();
+  for (int i = 0; i < num_blocks; ++i) {
+    w->waiting.insert(w->waiting.end(), w->blocks[i].waiting.begin(), w->blocks[i].waiting.end());
+    w->hits.insert(w->hits.end(), w->blocks[i].hits.begin(), w->blocks[i].hits.end());
+  }
+  if (!w->waiting.empty()) {
+    const std::size_t before = w->blocks[0].hits.size();
+    collide_waiting(model, w);
+    w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, w, contacts);
 }
@@ -245,11 +281,12 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
   std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
   std::fill(w->spin.begin(), w->spin.end(), 0.0);
-  collide_within_reach(model, placement, w, contacts);
+  collide_within_reach(model, placement, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
-             CollisionWorkspace* w, Contacts* contacts) {
+             std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
+             Contacts* contacts) {
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->travel[i].setZero();
@@ -265,19 +302,22 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
         (V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree])));
     w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
   }
-  collide_within_reach(model, placement, w, contacts);
+  collide_within_reach(model, placement, asleep, threads, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
   clear(contacts);
   CollisionWorkspace w;
+  w.blocks.resize(1);
   const int n = static_cast<int>(model.shapes.size());
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
-      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), 0, &w);
+      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), 0, 0,
+                   &w.blocks[0]);
     }
   }
+  w.hits = w.blocks[0].hits;
   gather(model, &w, contacts);
 }
 

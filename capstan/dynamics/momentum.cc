@@ -122,15 +122,6 @@ bool conserves_momentum(const Model& model, int t) {
   return true;
 }
 
-void balance_momentum(const Model& model, const State& state, const Placement& start,
-                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                      MomentumWorkspace* w, VecX* v) {
-  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
-    if (conserves_momentum(model, t))
-      balance_momentum(model, t, state, start, at_forces, force, dt, theta_vq, w, v);
-  }
-}
-
 void balance_momentum(const Model& model, int t, const State& state, const Placement& start,
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* w, VecX* v) {

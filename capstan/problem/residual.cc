@@ -142,6 +142,7 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
   if (r.cost > 0) r.complementarity /= r.cost;
   double error = 0, p = 0, j = 0;
   for (int k = 0; k < n; ++k) {
+    if (w->change[k] == 0 && w->momentum[k] == 0 && generalized[k] == 0) continue;  // may sleep, without A
     const double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
     error += scale * std::pow(w->change[k] - generalized[k], 2);
     p += scale * w->momentum[k] * w->momentum[k];

@@ -57,6 +57,15 @@ void check_solver(const Model& model, const State& state, const Problem& problem
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
+void calc_velocities(const Model& model, const Placement& placement, const VecX& v, const Threads& threads,
+                     Velocity* velocity) {
+  constexpr int kTreesInBlock = 64;  // for one thread at a time
+  threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
+    calc_velocity(model, placement, v, velocity, model.trees[begin].link_begin,
+                  model.trees[end - 1].link_end);
+  });
+}
+
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
 void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
                                           const Scheme& theta, Workspace* w) {
@@ -97,6 +106,7 @@ StepOptions step_options(const Model& model) {
   options.dt = model.options.dt;
   options.integrator = model.options.integrator;
   options.contact = model.options.contact;
+  options.sleep = model.options.sleep;
   options.newton.relative_tolerance = model.options.tolerance;
   return options;
 }
@@ -127,13 +137,18 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
-  calc_free_motion(model, *state, input, dt, theta, &w->motion);
-  check_free_motion(model, *state, w->motion, options);
-  report.times.free_motion = lap();
-  calc_velocity(model, w->motion.placement, state->v, &w->velocity);
-  collide(model, w->motion.placement, w->velocity, dt, &w->collision, &w->contacts);
-  report.times.collide = lap();
-  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
+  begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
+  do {
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
+    check_free_motion(model, *state, w->motion, options);
+    report.times.free_motion += lap();
+    calc_velocities(model, w->motion.placement, state->v, w->threads, &w->velocity);
+    collide(model, w->motion.placement, w->velocity, dt, w->sleep.asleep, w->threads, &w->collision,
+            &w->contacts);
+    report.times.collide += lap();
+  } while (wake_touched(model, w->contacts, &w->sleep));
+  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
+           w->sleep.asleep);
   report.times.assemble = lap();
   report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
   report.times.solve = lap();
@@ -150,6 +165,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
   }
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
+  end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);
@@ -159,6 +175,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.free_motion_iterations = w->motion.iterations;
   report.free_motion_residual = w->motion.residual;
   report.contacts = w->contacts.size();
+  report.asleep = w->sleep.num_asleep;
+  report.woken = w->sleep.num_woken;
   for (const double distance : w->contacts.distance) report.deepest = std::max(report.deepest, -distance);
   report.times.advance = lap();
   return report;

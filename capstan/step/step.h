@@ -11,6 +11,7 @@
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 #include "capstan/step/close_loops.h"
+#include "capstan/step/sleep.h"
 
 namespace capstan {
 
@@ -25,6 +26,8 @@ struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
   double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
   int contacts = 0;
+  int asleep = 0;       // trees that sleep after the step
+  int woken = 0;        // trees that woke in it
   double deepest = 0;   // [m] largest overlap at the beginning of the step
   SolverReport solver;  // the contact problem; momentum_residual is the certificate
   Residual judge;       // of the solver's answer, evaluated apart from it; zeros where options say no judge
@@ -49,6 +52,7 @@ struct Workspace {
   NewtonWorkspace newton;  // impulses of the last step
   ResidualWorkspace judge;
   LoopWorkspace loops;
+  SleepWorkspace sleep;
   State next;
   std::vector<char> tree_kind;
   Threads threads;
@@ -64,6 +68,7 @@ struct StepOptions {
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact = {};
   NewtonOptions newton = {};
+  SleepOptions sleep = {};
   int threads = 1;                    // changes how long a step takes, never its result
   bool judge = true;                  // grade the answer (Report::judge): a few percent of a step
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
