@@ -21,8 +21,9 @@ struct Batch {
   int tree_begin = 0, tree_end = 0;
   int link_begin = 0, link_end = 0;
   int stage_begin = 0, stage_end = 0;
-  double mass = 0;    // [kg]
-  ForceRange forces;  // has the range of dofs
+  double mass = 0;          // [kg]
+  ForceRange forces;        // has the range of dofs
+  bool has_forces = false;  // else k_1 and its gradient stay zero
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -63,7 +64,13 @@ std::vector<Batch> make_batches(const Model& model) {
     batches.push_back(std::move(b));
   }
   std::vector<ForceRange> ranges = make_force_ranges(model, bounds);
-  for (std::size_t i = 0; i < batches.size(); ++i) batches[i].forces = std::move(ranges[i]);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    Batch& b = batches[i];
+    b.forces = std::move(ranges[i]);
+    b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
+    for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
+      b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+  }
   return batches;
 }
 
@@ -185,6 +192,7 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
 // k_1 at (q^theta1, v^theta1) into s.tau, with its gradient.
 void calc_joint_forces(const Model& model, const Batch& b, const State& state, double dt,
                        const Scheme& scheme, const VecX& v, Scratch& s) {
+  if (!b.has_forces) return;
   b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
   b.of(s.v) = scheme.theta1 * b.of(v) + (1 - scheme.theta1) * b.of(state.v);
   move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q, b.stage_begin, b.stage_end);
