@@ -20,10 +20,20 @@ Transform shape_pose(const Model& model, const Placement& placement, int shape) 
   return s.link == 0 ? s.X_LS : placement.X_WL[s.link] * s.X_LS;
 }
 
-Aabb bounding_box(const Collider& collider, const Transform& X, double margin) {
+Aabb bounding_box(const Collider& collider, const Transform& X) {
   if (!collider.half_box.allFinite()) return {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
-  const Vec3 centre = X * collider.centre, half = X.R.cwiseAbs() * collider.half_box + Vec3::Constant(margin);
+  const Vec3 centre = X * collider.centre, half = X.R.cwiseAbs() * collider.half_box;
   return {centre - half, centre + half};
+}
+
+// Where a box may be while it goes by `travel`, and as far around as `margin`.
+Aabb sweep(const Aabb& box, const Vec3& travel, double margin) {
+  return {box.lower + travel.cwiseMin(0) - Vec3::Constant(margin),
+          box.upper + travel.cwiseMax(0) + Vec3::Constant(margin)};
+}
+
+bool overlap(const Aabb& a, const Aabb& b) {
+  return (a.lower.array() <= b.upper.array()).all() && (b.lower.array() <= a.upper.array()).all();
 }
 
 bool is_excluded(const Model& model, int body_a, int body_b) {
@@ -56,14 +66,46 @@ using Waiting = CollisionWorkspace::Waiting;
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
 
-// Narrow phase of one pair; the contacts go to block number `id`. Whether there are any.
+// How two colliders may move against each other in a step: they go by `travel`, both at a time, or one of
+// them is stopped by something else.
+struct Approach {
+  Vec3 travel_a, travel_b;
+  bool stops_a = false, stops_b = false;
+  double around = 0;  // [m] that they may come nearer in any direction: they turn, or glide (contacts.h)
+
+  Vec3 relative() const { return travel_b - travel_a; }  // of b against a
+  double reach() const {
+    double most = relative().squaredNorm();
+    if (stops_a) most = std::max(most, travel_b.squaredNorm());
+    if (stops_b) most = std::max(most, travel_a.squaredNorm());
+    return std::sqrt(most) + around;
+  }
+  bool may_meet(const Aabb& a, const Aabb& b, double margin) const {
+    margin = std::max(margin, around);
+    return overlap(a, sweep(b, relative(), margin)) || (stops_a && overlap(a, sweep(b, travel_b, margin))) ||
+           (stops_b && overlap(a, sweep(b, -travel_a, margin)));
+  }
+  bool may_close(const ContactPoint& point) const {
+    double nearer = -point.normal.dot(relative());
+    if (stops_a) nearer = std::max(nearer, -point.normal.dot(travel_b));
+    if (stops_b) nearer = std::max(nearer, point.normal.dot(travel_a));
+    return point.distance <= std::max(0.0, nearer) + around;
+  }
+};
+
+// Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any.
 bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  double reach, int id, Block* block) {
+                  const Approach& approach, int id, Block* block) {
   const ContactMaterial material = combine_materials(model, a, b);
-  const int first = static_cast<int>(block->points.size());
-  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(material.margin, reach),
-          &block->points);
-  const int last = static_cast<int>(block->points.size());
+  std::vector<ContactPoint>& points = block->points;
+  const int first = static_cast<int>(points.size());
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB,
+          std::max(material.margin, approach.reach()), &points);
+  const auto far = [&](const ContactPoint& point) {
+    return point.distance > material.margin && !approach.may_close(point);
+  };
+  points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
+  const int last = static_cast<int>(points.size());
   if (first == last) return false;
   for (int i = first; i < last; ++i) {
     block->hits.push_back(
@@ -118,16 +160,26 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   c->group_begin.push_back(c->size());
 }
 
-// The largest distance of two boxes along an axis; negative when they overlap.
-double gap(const Aabb& a, const Aabb& b) {
-  return std::max((a.lower - b.upper).maxCoeff(), (b.lower - a.upper).maxCoeff());
+Approach approach_of(const ColliderPair& pair, bool glides, const CollisionWorkspace& w) {
+  Approach approach{w.travel[pair.a], w.travel[pair.b]};
+  approach.around = w.spin[pair.a] + w.spin[pair.b];
+  if (glides) approach.around += approach.relative().norm();
+  return approach;
+}
+
+bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id,
+             CollisionWorkspace* w) {
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
+  return approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin) &&
+         collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, id, &w->blocks[id]);
 }
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
 // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
 // themselves; those of a body with a contact then as if it stood still; until there are no more.
-void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, std::span<const char> asleep,
-                   int id, CollisionWorkspace* w) {
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, bool glides,
+                   std::span<const char> asleep, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
   clear(block);
   const auto rests = [&](int link) { return link == 0 || asleep[model.links[link].tree] != 0; };
@@ -135,57 +187,53 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, std:
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
     if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
-    const double speed_a = w->travel[pair.a].norm(), speed_b = w->travel[pair.b].norm();
-    const double spin = w->spin[pair.a] + w->spin[pair.b];
-    const double reach = (w->travel[pair.a] - w->travel[pair.b]).norm() + spin;
-    const double most = std::max(reach, std::max(speed_a, speed_b) + spin);
-    const double apart = gap(w->boxes[pair.a], w->boxes[pair.b]) + speed_a + speed_b + spin;
-    if (apart > most) continue;
-    const bool touches = apart <= reach && collide_pair(model, w->shape[pair.a], w->shape[pair.b],
-                                                        w->X_WS[pair.a], w->X_WS[pair.b], reach, id, block);
-    if (!touches && most > reach && a.link != 0 && b.link != 0) block->waiting.push_back({pair, most});
+    if (!touches(model, pair, approach_of(pair, glides, *w), id, w) && a.link != 0 && b.link != 0)
+      block->waiting.push_back({pair});
   }
 }
 
-// Goes on with those that waited for a body to be stopped, in block 0.
-void collide_waiting(const Model& model, CollisionWorkspace* w) {
+// Goes on with those that waited for a body to be stopped, in block 0. What sleeps has been stopped.
+void collide_waiting(const Model& model, bool glides, std::span<const char> asleep, CollisionWorkspace* w) {
   w->may_stop.assign(model.links.size(), false);
+  for (int l = 1; l < model.num_links() && !asleep.empty(); ++l)
+    w->may_stop[l] = asleep[model.links[l].tree] != 0;
   for (const Hit& hit : w->hits) w->may_stop[hit.link_a] = w->may_stop[hit.link_b] = true;
-  for (bool again = true; again && !w->waiting.empty();) {
+  for (bool again = true; again;) {
     again = false;
-    std::size_t kept = 0;
-    for (const Waiting& wait : w->waiting) {
-      const int shape_a = w->shape[wait.pair.a], shape_b = w->shape[wait.pair.b];
-      const int a = model.shapes[shape_a].link, b = model.shapes[shape_b].link;
-      if (!w->may_stop[a] && !w->may_stop[b]) {
-        w->waiting[kept++] = wait;
-      } else if (collide_pair(model, shape_a, shape_b, w->X_WS[wait.pair.a], w->X_WS[wait.pair.b], wait.reach,
-                              0, &w->blocks[0])) {
-        w->may_stop[a] = w->may_stop[b] = again = true;
-      }
-    }
-    w->waiting.resize(kept);
+    std::erase_if(w->waiting, [&](Waiting& wait) {
+      const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
+      const bool stops_a = w->may_stop[a], stops_b = w->may_stop[b];
+      if (stops_a == wait.stops_a && stops_b == wait.stops_b) return false;  // tested before
+      Approach approach = approach_of(wait.pair, glides, *w);
+      approach.stops_a = wait.stops_a = stops_a;
+      approach.stops_b = wait.stops_b = stops_b;
+      const bool found = touches(model, wait.pair, approach, 0, w);
+      if (found) w->may_stop[a] = w->may_stop[b] = again = true;
+      return found;
+    });
   }
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, std::span<const char> asleep,
-                          const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
+void collide_within_reach(const Model& model, const Placement& placement, bool glides,
+                          std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
+                          Contacts* contacts) {
   clear(contacts);
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
       const ModelShape& shape = model.shapes[w->shape[i]];
       w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-      w->boxes[i] =
-          bounding_box(shape.collider, w->X_WS[i], shape.pair_margin + w->travel[i].norm() + w->spin[i]);
+      w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
+      const double around = w->spin[i] + (glides ? w->travel[i].norm() : 0.0);
+      w->swept[i] = sweep(w->boxes[i], w->travel[i], shape.pair_margin + around);
     }
   });
-  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->boxes);
+  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept);
   const int n = static_cast<int>(pairs.size());
   const int size = threads.count() > 1 ? kPairsInBlock : std::max(n, 1);
   const int num_blocks = std::max(1, (n + size - 1) / size);
   if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
   threads.for_each(num_blocks, [&](int i) {
-    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), asleep, i, w);
+    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), glides, asleep, i, w);
   });
   w->hits.clear();
   w->waiting.clear();
@@ -195,7 +243,7 @@ void collide_within_reach(const Model& model, const Placement& placement, std::s
   }
   if (!w->waiting.empty()) {
     const std::size_t before = w->blocks[0].hits.size();
-    collide_waiting(model, w);
+    collide_waiting(model, glides, asleep, w);
     w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, w, contacts);
@@ -271,6 +319,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     }
   }
   w.boxes.resize(colliders.size());
+  w.swept.resize(colliders.size());
   w.X_WS.resize(colliders.size());
   w.travel.assign(colliders.size(), Vec3::Zero());
   w.spin.assign(colliders.size(), 0);
@@ -281,10 +330,10 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
   std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
   std::fill(w->spin.begin(), w->spin.end(), 0.0);
-  collide_within_reach(model, placement, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, false, {}, Threads(1), w, contacts);
 }
 
-void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
+void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
              std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
              Contacts* contacts) {
   for (std::size_t i = 0; i < w->shape.size(); ++i) {
@@ -297,12 +346,13 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
     if (shape.link == 0) continue;
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
-    w->travel[i] =
-        2 * dt *
-        (V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree])));
+    w->travel[i] = 2 * dt *
+                       (V.tail<3>() +
+                        cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]))) +
+                   dt * dt * model.options.gravity;
     w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
   }
-  collide_within_reach(model, placement, asleep, threads, w, contacts);
+  collide_within_reach(model, placement, glides, asleep, threads, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
@@ -313,8 +363,8 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
-      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b), 0, 0,
-                   &w.blocks[0]);
+      collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b),
+                   {Vec3::Zero(), Vec3::Zero()}, 0, &w.blocks[0]);
     }
   }
   w.hits = w.blocks[0].hits;

@@ -53,8 +53,8 @@ struct Contacts {
 // The broad phase and scratch memory of one model; grows, never shrinks.
 struct CollisionWorkspace {
   BroadPhase broad_phase;
-  std::vector<int> shape;  // of each collider
-  std::vector<Aabb> boxes;
+  std::vector<int> shape;          // of each collider
+  std::vector<Aabb> boxes, swept;  // now; all along the step
   std::vector<Transform> X_WS;
   // How far each collider may get in the step [m]: its centre goes by `travel`, any point of it relative to
   // the centre by `spin`. Zero without velocities.
@@ -63,7 +63,7 @@ struct CollisionWorkspace {
   std::vector<char> may_stop;  // [links] has a contact
   struct Waiting {
     ColliderPair pair;
-    double reach;
+    bool stops_a = false, stops_b = false;  // what it has been tested for
   };
   struct Hit {
     int link_a, link_b, shape_a, shape_b;
@@ -85,20 +85,20 @@ CollisionWorkspace make_collision_workspace(const Model& model);
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* workspace,
              Contacts* contacts);
 
-// The same, with what could come into contact within dt at these velocities (speculative contact): shapes
-// nearer than 2 dt times their speed relative to each other (or, where one of them touches something and may
-// be stopped by it, times the speed of the other) are reported with their positive distance. Without it a
-// fast body would be noticed only once it overlaps, and the laws that glide (sap, similar: mu (dt + tau) v
-// above the surface) would lose their contact.
+// The same, with what could come into contact within dt at these velocities (speculative contact): points
+// whose surfaces come nearer by their positive distance when both shapes go on for 2 dt as they move now, or
+// when one of them, which touches something, is stopped by it. Without this a fast body would be noticed only
+// once it overlaps. With `glides`, surfaces that slide past each other count as coming nearer, too: the laws
+// that glide (sap, similar: mu (dt + tau) v above the surface) would lose their contact otherwise.
 //
 // Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
 // against the world. Contacts have the same bits for any number of threads.
-void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
+void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
              std::span<const char> asleep, const Threads& threads, CollisionWorkspace* workspace,
              Contacts* contacts);
 inline void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
-                    CollisionWorkspace* workspace, Contacts* contacts) {
-  collide(model, placement, velocity, dt, {}, Threads(1), workspace, contacts);
+                    bool glides, CollisionWorkspace* workspace, Contacts* contacts) {
+  collide(model, placement, velocity, dt, glides, {}, Threads(1), workspace, contacts);
 }
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.

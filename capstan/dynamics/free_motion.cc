@@ -14,6 +14,8 @@ namespace capstan {
 
 namespace {
 
+constexpr int kDofsInBlock = 48;  // for one thread at a time: a free body takes less than a microsecond
+
 // Trees that no force joins to others: whole trees one after the other, one alone as a rule, and all that lie
 // between two that a tendon or an actuator joins. Each is balanced apart, so that what one does depends on
 // no other.
@@ -74,12 +76,26 @@ std::vector<Batch> make_batches(const Model& model) {
   return batches;
 }
 
+// At least kDofsInBlock dofs each, but the last.
+std::vector<int> make_blocks(const std::vector<Batch>& batches) {
+  std::vector<int> blocks = {0};
+  int dofs = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    dofs += batches[i].num_dofs();
+    if (dofs < kDofsInBlock && i + 1 < batches.size()) continue;
+    blocks.push_back(static_cast<int>(i) + 1);
+    dofs = 0;
+  }
+  return blocks;
+}
+
 }  // namespace
 
 struct Motion::Scratch {
   std::vector<Batch> batches;
-  Placement placement;  // at q^theta
-  Velocity velocity;    // at q^theta, v^theta
+  std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread
+  Placement placement;      // at q^theta
+  Velocity velocity;        // at q^theta, v^theta
   TreeWorkspace tree;
   DerivativesWorkspace derivatives;
   ForceGradient gradient;
@@ -117,6 +133,7 @@ Motion make_motion(const Model& model) {
   motion.scratch = std::make_shared<Motion::Scratch>();
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);
+  s.blocks = make_blocks(s.batches);
   s.placement = make_placement(model);
   s.velocity = make_velocity(model);
   s.tree = make_tree_workspace(model);
@@ -135,8 +152,6 @@ Motion make_motion(const Model& model) {
 namespace {
 
 using Scratch = Motion::Scratch;
-
-constexpr int kBatchesInBlock = 8;  // for one thread at a time: a free body takes less than a microsecond
 
 // Sizes that do not fit the model would be read beyond their end.
 void check_sizes(const Model& model, const State& state, const Input& input) {
@@ -448,8 +463,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     }
   }
   const auto each_batch = [&](const auto& f) {
-    threads.for_each_block(static_cast<int>(s.batches.size()), kBatchesInBlock, [&](int begin, int end) {
-      for (int i = begin; i < end; ++i) f(s.batches[i]);
+    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int block) {
+      for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
     });
   };
   each_batch([&](Batch& b) { calc_placement(model, state.q, &motion->placement, b.link_begin, b.link_end); });

@@ -53,6 +53,11 @@ struct LaggedLaw {
     *d2l = n0 * slip.curvature(d, dv.x(), dv.y()) + n.slope * dv.z() * dv.z();
   }
 
+  // Whether evaluate() gives any impulse, for less.
+  static bool has_impulse(const ContactData& d, const Vec3& v) {
+    return d.normal_impulse > 0 || v.z() + d.bias.z() < d.normal.v_hat;
+  }
+
   // Sliding from the slip on at which friction reaches 1/sqrt(2) of its limit, |w| = eps.
   static ContactRegion region(const ContactData& d, const Vec3& v) {
     if (!(v.z() + d.bias.z() < d.normal.v_hat)) return ContactRegion::open;

@@ -1,5 +1,7 @@
 #include "capstan/math/branch_matrix.h"
 
+#include <cmath>
+
 #include <algorithm>
 
 namespace capstan {
@@ -70,6 +72,16 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
     double xk = x[k] / row[last];
     for (int i = 0; i < last; ++i) xk -= row[i] * x[column[i]];
     x[k] = xk;
+  }
+}
+
+void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x) {
+  const int* columns = pattern.columns.data() + pattern.row_start[k];
+  for (int i = pattern.row_size(k) - 1; i >= 0; --i) {
+    const double* row = factored + pattern.row_start[columns[i]];  // the first i of it are those of x
+    const double xi = x[i];
+    for (int j = 0; j < i; ++j) x[j] -= row[j] * xi;
+    x[i] = xi / std::sqrt(row[i]);
   }
 }
 

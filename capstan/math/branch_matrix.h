@@ -38,6 +38,10 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot, 
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x);
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end);
 
+// x = D^-1/2 L^-T x with a factored H, for an x that is zero but for unknown k and its ancestors: x has these
+// entries only, root first, and stays so. Then u^T H^-1 v is the dot product of two such vectors.
+void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x);
+
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y, int begin,

@@ -1,3 +1,4 @@
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -56,7 +57,13 @@ struct Assembler {
   void add_link(ConstraintGroup* group, int link, const Vec3& p_W, double sign) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group->num_rows;
+    const int parts = group->part_end;
     double* J = part_for(group, tree);
+    for (int p = group->part_begin; p < group->part_end; ++p) {
+      // Known where this is the only link of its tree.
+      if (problem.parts[p].tree == tree)
+        problem.parts[p].last_dof = p >= parts ? model.links[link].dof_end - 1 : -1;
+    }
     const Vec3 p = p_W - motion.placement.origin[tree];
     for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
       const Vec6& S = motion.placement.S[k];
@@ -84,6 +91,14 @@ struct Assembler {
     if (w.has_inverse[t]) return inverse;
     w.has_inverse[t] = true;
     const Tree& tree = model.trees[t];
+    Mat6 A;
+    expand(model.system_pattern, motion.A.data(), tree.dof_begin, tree.dof_end, A);
+    if (A.topRightCorner<3, 3>().isZero(0)) {  // a body whose frame is in its centre of mass
+      inverse.setZero();
+      inverse.topLeftCorner<3, 3>() = A.topLeftCorner<3, 3>().inverse();
+      inverse.bottomRightCorner<3, 3>() = A.bottomRightCorner<3, 3>().inverse();
+      return inverse;
+    }
     for (int i = 0; i < 6; ++i) {
       w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
       solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
@@ -91,6 +106,19 @@ struct Assembler {
       inverse.col(i) = w.column.segment<6>(tree.dof_begin);
     }
     return inverse;
+  }
+
+  // The columns of w.half become D^-1/2 L^-T of the rows of J, whose dofs are last_dof and its ancestors.
+  // Returns how many those are.
+  int calc_half(const Eigen::Map<const MatX>& J, const Tree& tree, int last_dof) const {
+    const BranchPattern& pattern = model.system_pattern;
+    const int* dofs = pattern.columns.data() + pattern.row_start[last_dof];
+    const int m = pattern.row_size(last_dof);
+    for (int r = 0; r < J.rows(); ++r) {
+      for (int i = 0; i < m; ++i) w.half(i, r) = J(r, dofs[i] - tree.dof_begin);
+      half_solve_in_place(pattern, motion.A_factor.data(), last_dof, w.half.col(r).data());
+    }
+    return m;
   }
 
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
@@ -104,6 +132,18 @@ struct Assembler {
       if (rows == 6 && tree.num_dofs() == 6) {
         const Mat6 J6 = J, JA = J6 * inverse(part.tree);
         W.noalias() += JA * J6.transpose();
+        continue;
+      }
+      if (rows == 3 && tree.num_dofs() == 6) {
+        const Mat36 J3 = J, JA = J3 * inverse(part.tree);
+        W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
+        continue;
+      }
+      if (part.last_dof >= 0) {
+        const int m = calc_half(J, tree, part.last_dof);
+        for (int i = 0; i < rows; ++i) {
+          for (int j = 0; j <= i; ++j) W(i, j) += w.half.col(i).head(m).dot(w.half.col(j).head(m));
+        }
         continue;
       }
       for (int i = 0; i < rows; ++i) {
@@ -152,52 +192,89 @@ struct Assembler {
   }
 
   void add_contacts(const Contacts& contacts) {
-    const ContactOptions& o = problem.options;
     for (int g = 0; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
       // The lower link is "a" for the whole group; contacts listed the other way round get their sign turned.
       const int link_a = std::min(contacts.link_a[begin], contacts.link_b[begin]);
       const int link_b = std::max(contacts.link_a[begin], contacts.link_b[begin]);
-      const Vec3 origin = contacts.p_WC[begin];
-      ConstraintGroup group = begin_group(6);
-      group.contact_begin = begin;
-      group.contact_end = end;
-      add_link(&group, link_a, origin, -1);
-      add_link(&group, link_b, origin, 1);
-      const Mat6 W = calc_delassus(group);
-      const Vec6 U0 = calc_motion(group, state.v);
-      for (int i = begin; i < end; ++i) {
-        const double sign = contacts.link_a[i] == link_a ? 1 : -1;
-        const Mat3 R = frame_from_z(contacts.normal[i]);
-        Mat36 X;
-        X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
-        X.rightCols<3>() = sign * R.transpose();
-        const Mat3 Wc = X * W * X.transpose();
-        const ContactMaterial& m = contacts.material[i];
-        ContactInput in;
-        in.distance = contacts.distance[i];
-        in.stiffness = m.stiffness;
-        in.dissipation = m.dissipation;
-        in.relaxation_time = m.relaxation_time;
-        in.friction = m.friction;
-        if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
-        in.stiction_tolerance = m.stiction_tolerance;
-        in.v0 = X * U0;
-        in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
-                                   surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
-        in.bias.z() = 0;
-        in.w_n = std::max(Wc(2, 2), 1e-18);
-        in.w_t = std::max((Wc(0, 0) + Wc(1, 1)) / 2, 1e-18);
-        in.dt = dt;
-        in.sigma = o.sigma;
-        in.beta = o.beta;
-        problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
-        problem.X.push_back(X);
-        problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
-        problem.R_WC.push_back(R);
+      // One or two contacts have fewer rows apart than together.
+      if (end - begin <= 2) {
+        for (int i = begin; i < end; ++i) add_contact(contacts, i, link_a, link_b);
+      } else {
+        add_contact_group(contacts, begin, end, link_a, link_b);
       }
-      problem.groups.push_back(group);
     }
+  }
+
+  void add_contact_group(const Contacts& contacts, int begin, int end, int link_a, int link_b) {
+    const Vec3 origin = contacts.p_WC[begin];
+    ConstraintGroup group = begin_group(6);
+    group.contact_begin = begin;
+    group.contact_end = end;
+    add_link(&group, link_a, origin, -1);
+    add_link(&group, link_b, origin, 1);
+    const Mat6 W = calc_delassus(group);
+    const Vec6 U0 = calc_motion(group, state.v);
+    for (int i = begin; i < end; ++i) {
+      const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+      const Mat3 R = frame_from_z(contacts.normal[i]);
+      Mat36 X;
+      X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
+      X.rightCols<3>() = sign * R.transpose();
+      const Mat3 Wc = X * W * X.transpose();
+      add_contact_law(contacts, i, R, X, X * U0, Wc.diagonal());
+    }
+    problem.groups.push_back(group);
+  }
+
+  void add_contact(const Contacts& contacts, int i, int link_a, int link_b) {
+    const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+    const Mat3 R = frame_from_z(contacts.normal[i]);
+    ConstraintGroup group = begin_group(3);
+    group.contact_begin = i;
+    group.contact_end = i + 1;
+    add_link(&group, link_a, contacts.p_WC[i], -sign);
+    add_link(&group, link_b, contacts.p_WC[i], sign);
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      double* J = problem.jacobians.data() + problem.parts[p].jacobian;
+      for (int k = 0; k < model.trees[problem.parts[p].tree].num_dofs(); ++k) {
+        Eigen::Map<Vec3> column(J + 3 * k);
+        column = (R.transpose() * column).eval();
+      }
+    }
+    Mat36 X = Mat36::Zero();
+    X.leftCols<3>().setIdentity();
+    add_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
+                    calc_delassus(group).diagonal().head<3>());
+    problem.groups.push_back(group);
+  }
+
+  // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
+  void add_contact_law(const Contacts& contacts, int i, const Mat3& R, const Mat36& X, const Vec3& v0,
+                       const Vec3& W) {
+    const ContactOptions& o = problem.options;
+    const ContactMaterial& m = contacts.material[i];
+    ContactInput in;
+    in.distance = contacts.distance[i];
+    in.stiffness = m.stiffness;
+    in.dissipation = m.dissipation;
+    in.relaxation_time = m.relaxation_time;
+    in.friction = m.friction;
+    if (m.tensor != nullptr) set_tensor(contacts, i, R, &in);
+    in.stiction_tolerance = m.stiction_tolerance;
+    in.v0 = v0;
+    in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
+                               surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
+    in.bias.z() = 0;
+    in.w_n = std::max(W.z(), 1e-18);
+    in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
+    in.dt = dt;
+    in.sigma = o.sigma;
+    in.beta = o.beta;
+    problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
+    problem.X.push_back(X);
+    problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
+    problem.R_WC.push_back(R);
   }
 
   // [m/s] of a moving surface (belt, turntable) against its own body, world frame.
@@ -226,12 +303,11 @@ struct Assembler {
   }
 
   double dof_delassus(int dof) const {
-    const Tree& tree = model.trees[model.links[model.dofs[dof].link].tree];
-    w.column.segment(tree.dof_begin, tree.num_dofs()).setZero();
-    w.column[dof] = 1;
-    solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
-                   tree.dof_end);
-    return w.column[dof];
+    const int m = model.system_pattern.row_size(dof);
+    w.half.col(0).head(m).setZero();
+    w.half(m - 1, 0) = 1;
+    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, w.half.col(0).data());
+    return w.half.col(0).head(m).squaredNorm();
   }
 
   // A limit is in the problem when this step could reach it.
@@ -400,67 +476,6 @@ struct Assembler {
       add_laws(group, c, phi);
     }
   }
-
-  void find_islands() {
-    const int n = static_cast<int>(model.trees.size());
-    w.root.resize(n);
-    for (int t = 0; t < n; ++t) w.root[t] = t;
-    const auto find = [&](int t) {
-      while (w.root[t] != t) t = w.root[t] = w.root[w.root[t]];
-      return t;
-    };
-    const auto unite = [&](int a, int b) {
-      a = find(a), b = find(b);
-      w.root[std::max(a, b)] = std::min(a, b);
-    };
-    w.island_of_tree.assign(n, -1);
-    for (const ConstraintGroup& group : problem.groups) {
-      for (int p = group.part_begin; p < group.part_end; ++p) {
-        w.island_of_tree[problem.parts[p].tree] = 0;
-        unite(problem.parts[group.part_begin].tree, problem.parts[p].tree);
-      }
-    }
-    for (const DofLaw& law : problem.dof_laws) w.island_of_tree[tree_of(model.dofs[law.dof].link)] = 0;
-    // Number the islands by their lowest tree, then sort trees, groups and dof laws into them (stable).
-    int num_islands = 0;
-    for (int t = 0; t < n; ++t) {
-      if (w.island_of_tree[t] < 0) continue;
-      const int r = find(t);
-      w.island_of_tree[t] = r == t ? num_islands++ : w.island_of_tree[r];
-    }
-    problem.islands.assign(num_islands, {});
-    const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end,
-                                std::vector<int>* list) {
-      list->assign(count, 0);
-      for (int i = 0; i < count; ++i) {
-        if (const int island = island_of(i); island >= 0) ++(problem.islands[island].*end);
-      }
-      int start = 0;
-      for (Island& island : problem.islands) {
-        const int size = island.*end;
-        island.*begin = island.*end = start;
-        start += size;
-      }
-      for (int i = 0; i < count; ++i) {
-        if (const int island = island_of(i); island >= 0) (*list)[(problem.islands[island].*end)++] = i;
-      }
-    };
-    distribute(
-        n, [&](int t) { return w.island_of_tree[t]; }, &Island::tree_begin, &Island::tree_end,
-        &problem.island_trees);
-    distribute(
-        static_cast<int>(problem.groups.size()),
-        [&](int g) {
-          const ConstraintGroup& group = problem.groups[g];
-          return group.part_begin == group.part_end ? -1
-                                                    : w.island_of_tree[problem.parts[group.part_begin].tree];
-        },
-        &Island::group_begin, &Island::group_end, &problem.island_groups);
-    distribute(
-        static_cast<int>(problem.dof_laws.size()),
-        [&](int i) { return w.island_of_tree[tree_of(model.dofs[problem.dof_laws[i].dof].link)]; },
-        &Island::dof_law_begin, &Island::dof_law_end, &problem.island_dof_laws);
-  }
 };
 
 }  // namespace
@@ -483,6 +498,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
+  workspace->half.resize(model.num_velocities(), 6);
   workspace->inverse.resize(model.trees.size());
   workspace->has_inverse.assign(model.trees.size(), false);
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
@@ -507,7 +523,6 @@ void assemble(const Model& model, const State& state, const Input& input, const 
       a.add_tie(c, i);
     }
   }
-  a.find_islands();
 }
 
 }  // namespace capstan

@@ -6,8 +6,9 @@
 // touches:
 //
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
-//   at the
-//                group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1]
+//                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
+//                Where a pair has but one or two contacts, each is a group of its own, with three rows: U =
+//                v_c and X_c = [1, 0]
 //   rows         one scalar law for each row: ball, weld, distance, coupler, tendon
 //
 // and *dof laws* act on one velocity each: joint limits and dry friction. Impulses act as J^T gamma.
@@ -36,21 +37,14 @@ struct ConstraintGroup {
 
 struct GroupPart {
   int tree = 0;
-  int jacobian = 0;  // in Problem::jacobians: num_rows x dofs of the tree, column-major
+  int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the tree, column-major
+  int last_dof = -1;  // all its columns but those of this dof and its ancestors are zero; -1: not known
 };
 
 struct DofLaw {
   int dof = 0;
   double sign = 1;  // the law's velocity is sign * v[dof]
   ScalarLaw law;
-};
-
-// Trees that constraints connect: solved apart from all others. Lists are slices of the index arrays of
-// Problem.
-struct Island {
-  int tree_begin = 0, tree_end = 0;        // in Problem::island_trees, ascending
-  int group_begin = 0, group_end = 0;      // in Problem::island_groups
-  int dof_law_begin = 0, dof_law_end = 0;  // in Problem::island_dof_laws
 };
 
 struct Problem {
@@ -70,9 +64,6 @@ struct Problem {
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
-  std::vector<Island> islands;
-  std::vector<int> island_trees, island_groups, island_dof_laws;
-
   int num_constraints() const { return static_cast<int>(contacts.size() + laws.size() + dof_laws.size()); }
   Eigen::Map<const MatX> jacobian(const ConstraintGroup& group, const GroupPart& part) const {
     return {jacobians.data() + part.jacobian, group.num_rows, model->trees[part.tree].num_dofs()};
@@ -82,17 +73,16 @@ struct Problem {
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
   VecX column;                // [dofs]
+  MatX half;                  // [dofs, 6]
   std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
   std::vector<char> has_inverse;
-  std::vector<int> root;  // [trees] union-find
-  std::vector<int> island_of_tree, order;
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
 };
 
-// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act, islands.
-// Trees that are `asleep` ([trees], or empty for none) have no constraints.
+// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that
+// are `asleep` ([trees], or empty for none) have no constraints.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {});

@@ -1,5 +1,6 @@
 #include "capstan/solvers/island_system.h"
 
+#include <algorithm>
 #include <new>
 
 #include "capstan/math/branch_matrix.h"
@@ -14,43 +15,89 @@
 namespace capstan {
 namespace {
 
-// T = G J, with G 6 x 6 (the upper left corner of `rows` counts) and J of `rows` x n. T is 6 x n.
-CAPSTAN_CLONES void multiply_hessian(const double* G, const double* J, int rows, int n, double* T) {
-  for (int k = 0; k < n; ++k) {
-    double t[6] = {};
-    for (int j = 0; j < rows; ++j) {
-      for (int r = 0; r < 6; ++r) t[r] += G[6 * j + r] * J[rows * k + j];
-    }
-    for (int r = 0; r < 6; ++r) T[6 * k + r] = t[r];
+// Below, J^T of a part is n x rows, its columns one after the other; n are the dofs of a tree that move the
+// rows, and `dofs` says which of the tree's they are (null: all, in order). Rows and N are the sizes where
+// the compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and have the rows
+// of one contact (3) or of several (6).
+template <int Rows, int N>
+inline void add_motion(const double* JT, int rows, int size, const int* dofs, const double* x, double* u) {
+  const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
+  for (int r = 0; r < R; ++r) {
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[N > 0 || dofs == nullptr ? i : dofs[i]];
+    u[r] += sum;
   }
 }
 
-// block (na x nb) += Ja^T T, with Ja given transposed (na x rows) and T 6 x nb.
-CAPSTAN_CLONES void add_product(const double* JaT, int na, const double* T, int nb, int rows, double* block) {
-  if (na == 6 && rows == 6) {
-    for (int k = 0; k < nb; ++k) {
-      double sum[6];
-      for (int i = 0; i < 6; ++i) sum[i] = block[6 * k + i];
-      for (int r = 0; r < 6; ++r) {
-        for (int i = 0; i < 6; ++i) sum[i] += JaT[6 * r + i] * T[6 * k + r];
-      }
-      for (int i = 0; i < 6; ++i) block[6 * k + i] = sum[i];
-    }
-    return;
+template <int Rows, int N>
+inline void add_impulse(const double* JT, int rows, int size, const int* dofs, const double* f, double* y) {
+  const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
+  for (int r = 0; r < R; ++r) {
+    for (int i = 0; i < n; ++i) y[N > 0 || dofs == nullptr ? i : dofs[i]] += JT[n * r + i] * f[r];
   }
-  for (int k = 0; k < nb; ++k) {
-    for (int r = 0; r < rows; ++r) {
-      const double t = T[6 * k + r];
-      if (t == 0) continue;  // whole columns are zero where a link does not depend on a dof
-      for (int i = 0; i < na; ++i) block[na * k + i] += JaT[na * r + i] * t;
+}
+
+// T = J^T G, n x rows; G has the leading dimension 6 and is symmetric.
+template <int Rows, int N>
+inline void multiply_hessian(const double* JT, int rows, int size, const double* G, double* T) {
+  const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
+  for (int r = 0; r < R; ++r) {
+    double t[N > 0 ? N : 1];
+    double* out = N > 0 ? t : T + n * r;
+    for (int i = 0; i < n; ++i) out[i] = 0;
+    for (int s = 0; s < R; ++s) {
+      for (int i = 0; i < n; ++i) out[i] += JT[n * s + i] * G[6 * r + s];
     }
+    if (N > 0) {
+      for (int i = 0; i < n; ++i) T[n * r + i] = t[i];
+    }
+  }
+}
+
+// block += Ja^T Tb^T; the block is that of two whole trees and has `ld` rows.
+template <int Rows, int N>
+inline void add_product(const double* JaT, int na, const int* dofs_a, const double* Tb, int nb,
+                        const int* dofs_b, int rows, double* block, int ld) {
+  const int R = Rows > 0 ? Rows : rows;
+  if constexpr (N > 0) {
+    for (int k = 0; k < N; ++k) {
+      double sum[N];
+      for (int i = 0; i < N; ++i) sum[i] = block[N * k + i];
+      for (int r = 0; r < R; ++r) {
+        for (int i = 0; i < N; ++i) sum[i] += JaT[N * r + i] * Tb[N * r + k];
+      }
+      for (int i = 0; i < N; ++i) block[N * k + i] = sum[i];
+    }
+  } else {
+    for (int k = 0; k < nb; ++k) {
+      double* column = block + static_cast<long>(ld) * (dofs_b ? dofs_b[k] : k);
+      for (int i = 0; i < na; ++i) {
+        double sum = 0;
+        for (int r = 0; r < R; ++r) sum += JaT[na * r + i] * Tb[nb * r + k];
+        column[dofs_a ? dofs_a[i] : i] += sum;
+      }
+    }
+  }
+}
+
+// Calls f<Rows, N>() with the sizes as constants if they are the usual ones.
+template <class F>
+inline void with_sizes(int rows, bool free_bodies, const F& f) {
+  if (free_bodies && rows == 3) {
+    f.template operator()<3, 6>();
+  } else if (free_bodies && rows == 6) {
+    f.template operator()<6, 6>();
+  } else {
+    f.template operator()<0, 0>();
   }
 }
 
 }  // namespace
 
-void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, int num_vectors) {
+void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, int* local_trees,
+                         int num_vectors) {
   problem = &p;
+  islands = &all;
   island = &i;
   local_tree = local_trees;
   const Model& model = *p.model;
@@ -60,16 +107,23 @@ void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, in
   pattern_.sizes.resize(n);
   pattern_.pairs.clear();
   for (int t = 0; t < n; ++t) {
-    const int tree_id = p.island_trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
+    const int tree_id = all.trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
     local_tree[tree_id] = t;
     start.push_back(start.back() + size);
     pattern_.sizes[t] = size;
     A_start_.push_back(A_start_.back() + size * size);
   }
   contact_start.assign(1, 0);
+  groups_.clear();
+  parts_.clear();
+  jacobians_.clear();
+  dofs_.clear();
   for (int g = 0; g < num_groups(); ++g) {
     const ConstraintGroup& c = group(g);
     contact_start.push_back(contact_start.back() + c.contact_end - c.contact_begin);
+    groups_.push_back({c.num_rows, static_cast<int>(parts_.size()),
+                       static_cast<int>(parts_.size()) + c.part_end - c.part_begin});
+    for (int a = c.part_begin; a < c.part_end; ++a) add_part(c, p.parts[a]);
     for (int a = c.part_begin; a < c.part_end; ++a) {
       for (int b = c.part_begin; b < a; ++b) {
         pattern_.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
@@ -83,19 +137,48 @@ void IslandSystem::begin(const Problem& p, const Island& i, int* local_trees, in
   new (&scale) Vector(vector(-1));
   A_values_.resize(A_start_.back());
   for (int t = 0; t < n; ++t) {
-    const Tree& tree = model.trees[p.island_trees[i.tree_begin + t]];
-    v0.segment(start[t], tree.num_dofs()) = p.v0.segment(tree.dof_begin, tree.num_dofs());
-    v_star.segment(start[t], tree.num_dofs()) = p.motion->v_star.segment(tree.dof_begin, tree.num_dofs());
+    const Tree& tree = this->tree(t);
     Eigen::Map<MatX> block(A_values_.data() + A_start_[t], tree.num_dofs(), tree.num_dofs());
     expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
     scale.segment(start[t], tree.num_dofs()) = block.diagonal().cwiseSqrt().cwiseInverse();
   }
+  gather(p.v0, v0);
+  gather(p.motion->v_star, v_star);
   multiply_A(v_star, A_v_star);
   cholesky_.analyze(pattern_);
 }
 
+// Where a tree is large, only the columns of J that are not zero.
+void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
+  const double* J = problem->jacobians.data() + part.jacobian;
+  const int t = local_tree[part.tree], n = pattern_.sizes[t], rows = c.num_rows;
+  LocalPart local{t, start[t], n, -1, static_cast<int>(jacobians_.size())};
+  if (n != 6) {
+    local.dofs = static_cast<int>(dofs_.size());
+    for (int k = 0; k < n; ++k) {
+      if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; })) dofs_.push_back(k);
+    }
+    local.size = static_cast<int>(dofs_.size()) - local.dofs;
+  }
+  jacobians_.resize(jacobians_.size() + local.size * rows);
+  double* JT = jacobians_.data() + local.jacobian;
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < local.size; ++i) {
+      const int k = local.dofs < 0 ? i : dofs_[local.dofs + i];
+      JT[local.size * r + i] = J[rows * k + r];
+    }
+  }
+  parts_.push_back(local);
+}
+
 IslandSystem::Vector IslandSystem::vector(int i) {
   return {arena_.data() + static_cast<long>(i + 4) * num_dofs(), num_dofs()};
+}
+
+void IslandSystem::gather(const VecX& from, Vector to) const {
+  for (int t = 0; t < num_trees(); ++t) {
+    std::copy_n(from.data() + tree(t).dof_begin, pattern_.sizes[t], to.data() + start[t]);
+  }
 }
 
 void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
@@ -116,32 +199,30 @@ void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
   }
 }
 
-void IslandSystem::calc_motion(const ConstVector& x, std::vector<Vec6>* U,
-                               std::vector<Vec3>* contact_velocity) const {
+CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<Vec6>* U,
+                                              std::vector<Vec3>* contact_velocity) const {
   U->resize(num_groups());
   contact_velocity->resize(num_contacts());
   for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
+    const LocalGroup& group = groups_[g];
     double u[6] = {};
-    for (int p = c.part_begin; p < c.part_end; ++p) {
-      const GroupPart& part = problem->parts[p];
-      const int rows = c.num_rows, t = local_tree[part.tree], n = pattern_.sizes[t];
-      const double* J = problem->jacobians.data() + part.jacobian;
-      const double* xt = x.data() + start[t];
-      if (rows == 6) {
-        for (int k = 0; k < n; ++k) {
-          for (int r = 0; r < 6; ++r) u[r] += xt[k] * J[6 * k + r];
-        }
-      } else {
-        for (int k = 0; k < n; ++k) {
-          for (int r = 0; r < rows; ++r) u[r] += xt[k] * J[rows * k + r];
-        }
-      }
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const LocalPart& part = parts_[p];
+      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
+        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
+                            x.data() + part.start, u);
+      });
     }
     for (int r = 0; r < 6; ++r) (*U)[g][r] = u[r];
-    int at = contact_start[g];
-    for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
-      const double* X = problem->X[i].data();
+    const int begin = contact_start[g], end = contact_start[g + 1];
+    if (begin == end) continue;
+    if (group.rows == 3) {
+      (*contact_velocity)[begin] = Vec3(u[0], u[1], u[2]);
+      continue;
+    }
+    const Mat36* X_of_group = problem->X.data() + this->group(g).contact_begin;
+    for (int at = begin; at < end; ++at) {
+      const double* X = X_of_group[at - begin].data();
       double w[3] = {};
       for (int k = 0; k < 6; ++k) {
         for (int r = 0; r < 3; ++r) w[r] += X[3 * k + r] * u[k];
@@ -151,58 +232,51 @@ void IslandSystem::calc_motion(const ConstVector& x, std::vector<Vec6>* U,
   }
 }
 
-void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vector y) const {
+CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vector y) const {
   y.setZero();
   for (int g = 0; g < num_groups(); ++g) {
-    const ConstraintGroup& c = group(g);
-    const double* fg = f[g].data();
-    for (int p = c.part_begin; p < c.part_end; ++p) {
-      const GroupPart& part = problem->parts[p];
-      const int rows = c.num_rows, t = local_tree[part.tree], n = pattern_.sizes[t];
-      const double* J = problem->jacobians.data() + part.jacobian;
-      double* yt = y.data() + start[t];
-      for (int k = 0; k < n; ++k) {
-        double sum = 0;
-        for (int r = 0; r < rows; ++r) sum += J[rows * k + r] * fg[r];
-        yt[k] += sum;
-      }
+    const LocalGroup& group = groups_[g];
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const LocalPart& part = parts_[p];
+      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
+        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
+                             f[g].data(), y.data() + part.start);
+      });
     }
   }
 }
 
-// Adds J^T G J of one group to the matrix.
-void IslandSystem::add_group(const ConstraintGroup& c, const Mat6& G, int* pair) {
+// Adds J^T G J of every group to the matrix.
+CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
   BlockMatrix& H = cholesky_.matrix;
-  const int rows = c.num_rows;
-  // The transposed Jacobians of all parts one after the other, and G J of the part at hand.
-  int total = 0;
-  for (int a = c.part_begin; a < c.part_end; ++a) total += pattern_.sizes[local_tree[problem->parts[a].tree]];
-  transposed_.resize(6 * total);
-  product_.resize(6 * total);
-  double* JT = transposed_.data();
-  for (int a = c.part_begin; a < c.part_end; ++a) {
-    const int ta = local_tree[problem->parts[a].tree], na = pattern_.sizes[ta];
-    const double* J = problem->jacobians.data() + problem->parts[a].jacobian;
-    for (int k = 0; k < na; ++k) {
-      for (int r = 0; r < rows; ++r) JT[na * r + k] = J[rows * k + r];
-    }
-    multiply_hessian(G.data(), J, rows, na, product_.data());
-    add_product(JT, na, product_.data(), na, rows, H.block(ta, ta));
-    // Against the parts before: the block below the diagonal has the rows of the later tree.
-    const double* JbT = transposed_.data();
-    for (int b = c.part_begin; b < a; ++b, ++*pair) {
-      const int tb = local_tree[problem->parts[b].tree], nb = pattern_.sizes[tb];
-      double* block = H.pair_block(*pair);
-      if (tb > ta) {
-        add_product(JbT, nb, product_.data(), na, rows, block);
-      } else {
-        const double* Jb = problem->jacobians.data() + problem->parts[b].jacobian;
-        multiply_hessian(G.data(), Jb, rows, nb, product_.data() + 6 * na);
-        add_product(JT, na, product_.data() + 6 * na, nb, rows, block);
+  int pair = 0;
+  for (int g = 0; g < num_groups(); ++g) {
+    const LocalGroup& group = groups_[g];
+    const int rows = group.rows;
+    for (int a = group.part_begin; a < group.part_end; ++a) {
+      const LocalPart& A = parts_[a];
+      const double* JaT = jacobians_.data() + A.jacobian;
+      product_.resize(6 * A.size);
+      with_sizes(rows, A.dofs < 0, [&]<int Rows, int N>() {
+        multiply_hessian<Rows, N>(JaT, rows, A.size, G[g].data(), product_.data());
+        add_product<Rows, N>(JaT, A.size, dofs(A), product_.data(), A.size, dofs(A), rows,
+                             H.block(A.tree, A.tree), pattern_.sizes[A.tree]);
+      });
+      // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
+      for (int b = group.part_begin; b < a; ++b, ++pair) {
+        const LocalPart& B = parts_[b];
+        const double* JbT = jacobians_.data() + B.jacobian;
+        with_sizes(rows, A.dofs < 0 && B.dofs < 0, [&]<int Rows, int N>() {
+          if (B.tree > A.tree) {
+            add_product<Rows, N>(JbT, B.size, dofs(B), product_.data(), A.size, dofs(A), rows,
+                                 H.pair_block(pair), pattern_.sizes[B.tree]);
+          } else {
+            add_product<Rows, N>(product_.data(), A.size, dofs(A), JbT, B.size, dofs(B), rows,
+                                 H.pair_block(pair), pattern_.sizes[A.tree]);
+          }
+        });
       }
-      JbT += 6 * nb;
     }
-    JT += 6 * na;
   }
 }
 
@@ -213,8 +287,7 @@ bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& 
   for (int t = 0; t < num_trees(); ++t) {
     std::copy(A_values_.begin() + A_start_[t], A_values_.begin() + A_start_[t + 1], H.block(t, t));
   }
-  int pair = 0;
-  for (int g = 0; g < num_groups(); ++g) add_group(group(g), G[g], &pair);
+  add_groups(G);
   const Model& model = *problem->model;
   for (int i = 0; i < num_dof_laws(); ++i) {
     const int dof = dof_law(i).dof, tree = model.links[model.dofs[dof].link].tree, t = local_tree[tree];

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "capstan/math/block_cholesky.h"
-#include "capstan/problem/problem.h"
+#include "capstan/problem/islands.h"
 
 namespace capstan {
 
@@ -15,6 +15,7 @@ struct IslandSystem {
   using ConstVector = Eigen::Ref<const VecX>;
 
   const Problem* problem = nullptr;
+  const Islands* islands = nullptr;
   const Island* island = nullptr;
   int* local_tree = nullptr;       // [trees of the model] place in its island; shared by all islands
   std::vector<int> start;          // [trees + 1] first local dof
@@ -22,7 +23,8 @@ struct IslandSystem {
   Vector v0{nullptr, 0}, v_star{nullptr, 0}, A_v_star{nullptr, 0};
   Vector scale{nullptr, 0};  // diag(A)^-1/2
 
-  void begin(const Problem& problem, const Island& island, int* local_tree, int num_vectors);
+  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_tree,
+             int num_vectors);
   Vector vector(int i);  // the i-th of num_vectors vectors for the caller
 
   int num_dofs() const { return start.back(); }
@@ -31,12 +33,13 @@ struct IslandSystem {
   int num_contacts() const { return contact_start.back(); }
   int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
   const ConstraintGroup& group(int g) const {
-    return problem->groups[problem->island_groups[island->group_begin + g]];
+    return problem->groups[islands->groups[island->group_begin + g]];
   }
   bool has_contacts(const ConstraintGroup& c) const { return c.contact_begin < c.contact_end; }
-  const DofLaw& dof_law(int i) const {
-    return problem->dof_laws[problem->island_dof_laws[island->dof_law_begin + i]];
-  }
+  int dof_law_id(int i) const { return islands->dof_laws[island->dof_law_begin + i]; }
+  const DofLaw& dof_law(int i) const { return problem->dof_laws[dof_law_id(i)]; }
+  const Tree& tree(int t) const { return problem->model->trees[islands->trees[island->tree_begin + t]]; }
+  void gather(const VecX& from, Vector to) const;  // the island's part
   int local_dof(int dof) const {
     const Model& model = *problem->model;
     const int tree = model.links[model.dofs[dof].link].tree;
@@ -44,7 +47,8 @@ struct IslandSystem {
   }
 
   void multiply_A(const ConstVector& x, Vector y) const;
-  // U = J x of every group, and from it the velocity of every contact in its frame.
+  // U = J x of every group (rows that it does not have are undefined), and from it the velocity of every
+  // contact in its frame.
   void calc_motion(const ConstVector& x, std::vector<Vec6>* U, std::vector<Vec3>* contact_velocity) const;
   // y = J^T f, f one 6-vector for each group; dof laws apart.
   void calc_impulse(const std::vector<Vec6>& f, Vector y) const;
@@ -54,12 +58,29 @@ struct IslandSystem {
              Vector dv);
 
  private:
-  std::vector<double> A_values_, arena_, transposed_, product_;
+  // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
+  struct LocalPart {
+    int tree, start;  // local tree and its first local dof
+    int size;         // how many of its dofs move the rows of the group
+    int dofs;         // in dofs_: which these are; -1: all of them
+    int jacobian;     // in jacobians_: size x rows, column-major, the transpose of Problem's
+  };
+  struct LocalGroup {
+    int rows, part_begin, part_end;
+  };
+  std::vector<LocalGroup> groups_;
+  std::vector<LocalPart> parts_;
+  std::vector<int> dofs_;  // within the tree
+  std::vector<double> jacobians_;
+
+  std::vector<double> A_values_, arena_, product_;
   std::vector<int> A_start_;
   BlockPattern pattern_;
   BlockCholesky cholesky_;
 
-  void add_group(const ConstraintGroup& c, const Mat6& G, int* pair);
+  void add_part(const ConstraintGroup& group, const GroupPart& part);
+  void add_groups(const std::vector<Mat6>& G);
+  const int* dofs(const LocalPart& part) const { return part.dofs < 0 ? nullptr : dofs_.data() + part.dofs; }
 };
 
 }  // namespace capstan

@@ -23,6 +23,12 @@
 //                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
 //                      from the best velocity found.
 //
+// With primal_dual, contacts that are open before the step and in free motion are left out at first, with all
+// that they would connect: bodies that fly together are many small islands. Whatever an iterate closes comes
+// in, and its island, which may have become larger, goes on from where it is. A contact that is open at the
+// answer has neither impulse nor part in the optimality condition, so the answer is that of the whole
+// problem.
+//
 // All start from the better of v0 and v*, and accept nothing but the residual above. The line searches have
 // two measures for hard problems: when the steps become tiny, velocities are counted from where they are, so
 // that a stiff contact does not amplify their round-off; and when lagged or similar friction makes progress
@@ -34,7 +40,7 @@
 #include <vector>
 
 #include "capstan/base/parallel.h"
-#include "capstan/problem/problem.h"
+#include "capstan/problem/islands.h"
 #include "capstan/solvers/report.h"
 
 namespace capstan {
@@ -54,6 +60,8 @@ struct NewtonWorkspace {
   std::vector<Vec3> impulse;        // [contacts] gamma in the contact frame, on b from a [N s]
   std::vector<double> law_impulse;  // [scalar laws]
   std::vector<double> dof_impulse;  // [dof laws] along the law's own direction
+
+  Islands islands;  // of the contacts and constraints that act
 
   struct Solvers;
   std::shared_ptr<Solvers> solvers;

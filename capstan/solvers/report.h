@@ -6,6 +6,7 @@ namespace capstan {
 struct SolverReport {
   bool converged = true;
   int islands = 0;
+  int rounds = 0;           // 1, and 1 more for each time that contacts came in
   int iterations = 0;       // of all islands together
   int most_iterations = 0;  // of one island
   int factorizations = 0;

@@ -15,7 +15,8 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
     if (group.contact_begin < group.contact_end) {
       for (int p = group.part_begin; p < group.part_end; ++p) {
         const Tree& tree = problem.model->trees[problem.parts[p].tree];
-        U += problem.jacobian(group, problem.parts[p]) * w.newton.v.segment(tree.dof_begin, tree.num_dofs());
+        U.head(group.num_rows) +=
+            problem.jacobian(group, problem.parts[p]) * w.newton.v.segment(tree.dof_begin, tree.num_dofs());
       }
     }
     for (int i = group.contact_begin; i < group.contact_end; ++i) {

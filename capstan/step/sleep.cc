@@ -87,9 +87,9 @@ double calc_speed(const Model& model, const Placement& placement, const Velocity
   return std::sqrt(square);
 }
 
-// Which trees belong together: those that constraints of the step, or forces, connect. The root is the
-// lowest.
-void find_islands(const Model& model, const Problem& problem, std::vector<int>* root) {
+// Which trees belong together: those that constraints of the step (open contacts among them), or forces,
+// connect. The root is the lowest.
+void find_sleep_islands(const Model& model, const Problem& problem, std::vector<int>* root) {
   const int n = static_cast<int>(model.trees.size());
   root->resize(n);
   for (int t = 0; t < n; ++t) (*root)[t] = t;
@@ -101,9 +101,9 @@ void find_islands(const Model& model, const Problem& problem, std::vector<int>* 
     a = find(a), b = find(b);
     (*root)[std::max(a, b)] = std::min(a, b);
   };
-  for (const Island& island : problem.islands) {
-    for (int i = island.tree_begin; i < island.tree_end; ++i)
-      unite(problem.island_trees[island.tree_begin], problem.island_trees[i]);
+  for (const ConstraintGroup& group : problem.groups) {
+    for (int p = group.part_begin; p < group.part_end; ++p)
+      unite(problem.parts[group.part_begin].tree, problem.parts[p].tree);
   }
   const auto unite_terms = [&](const Transmission& transmission) {
     if (transmission.tree >= 0) return;
@@ -161,7 +161,7 @@ void end_sleep(const Model& model, const State& state, const Input& input, const
   const int n = static_cast<int>(model.trees.size());
   const int enough = static_cast<int>(std::min(1e9, std::ceil(options.time / dt)));
   if (w->velocity.V.empty()) w->velocity = make_velocity(model);
-  find_islands(model, problem, &w->root);
+  find_sleep_islands(model, problem, &w->root);
   w->all_still.assign(n, 1);
   for (int t = 0; t < n; ++t) {
     const Tree& tree = model.trees[t];

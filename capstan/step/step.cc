@@ -41,11 +41,11 @@ void check_free_motion(const Model& model, const State& state, const Motion& mot
 }
 
 // Names the island's first body, so that a user finds the place.
-void check_solver(const Model& model, const State& state, const Problem& problem,
+void check_solver(const Model& model, const State& state, const Islands& islands,
                   const SolverReport& report) {
   if (report.converged) return;
-  const Island& island = problem.islands[std::max(0, report.worst_island)];
-  const int tree = problem.island_trees[island.tree_begin];
+  const Island& island = islands.list[std::max(0, report.worst_island)];
+  const int tree = islands.trees[island.tree_begin];
   throw StepFailure(fmt::format(
       "step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
       "residual {:.1e} after {} "
@@ -137,13 +137,14 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
+  const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
   begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
   do {
     calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
     calc_velocities(model, w->motion.placement, state->v, w->threads, &w->velocity);
-    collide(model, w->motion.placement, w->velocity, dt, w->sleep.asleep, w->threads, &w->collision,
+    collide(model, w->motion.placement, w->velocity, dt, glides, w->sleep.asleep, w->threads, &w->collision,
             &w->contacts);
     report.times.collide += lap();
   } while (wake_touched(model, w->contacts, &w->sleep));
@@ -169,7 +170,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);
-  if (options.fail_if_not_converged) check_solver(model, *state, w->problem, report.solver);
+  if (options.fail_if_not_converged) check_solver(model, *state, w->newton.islands, report.solver);
   std::swap(*state, w->next);
 
   report.free_motion_iterations = w->motion.iterations;

@@ -241,7 +241,7 @@ TEST(Contacts, AMovingHalfSpaceReachesWhatGlidesOverIt) {
     calc_velocity(model, placement, state.v, &velocity);
     CollisionWorkspace workspace = make_collision_workspace(model);
     Contacts contacts;
-    collide(model, placement, velocity, dt, &workspace, &contacts);
+    collide(model, placement, velocity, dt, true, &workspace, &contacts);
     ASSERT_EQ(contacts.size(), speed > 0 ? 1 : 0);
     for (const double distance : contacts.distance) EXPECT_NEAR(distance, 0.005, 1e-12);
   }

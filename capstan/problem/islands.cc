@@ -1,0 +1,69 @@
+#include "capstan/problem/islands.h"
+
+#include <algorithm>
+
+namespace capstan {
+
+void find_islands(const Problem& problem, const std::vector<char>& uses, Islands* islands) {
+  const Model& model = *problem.model;
+  const int n = static_cast<int>(model.trees.size());
+  std::vector<int>& root = islands->root;
+  root.resize(n);
+  for (int t = 0; t < n; ++t) root[t] = t;
+  const auto find = [&](int t) {
+    while (root[t] != t) t = root[t] = root[root[t]];
+    return t;
+  };
+  islands->of_tree.assign(n, -1);
+  for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+    const ConstraintGroup& group = problem.groups[g];
+    for (int p = group.part_begin; uses[g] && p < group.part_end; ++p) {
+      const int a = find(problem.parts[group.part_begin].tree), b = find(problem.parts[p].tree);
+      root[std::max(a, b)] = std::min(a, b);
+      islands->of_tree[problem.parts[p].tree] = 0;
+    }
+  }
+  const auto tree_of_law = [&](int i) { return model.links[model.dofs[problem.dof_laws[i].dof].link].tree; };
+  const int num_laws = static_cast<int>(problem.dof_laws.size());
+  for (int i = 0; i < num_laws; ++i) islands->of_tree[tree_of_law(i)] = 0;
+
+  int num_islands = 0;
+  for (int t = 0; t < n; ++t) {
+    if (islands->of_tree[t] < 0) continue;
+    const int r = find(t);
+    islands->of_tree[t] = r == t ? num_islands++ : islands->of_tree[r];
+  }
+  islands->list.assign(num_islands, {});
+
+  // Sorts 0 ... count - 1 by island, in order.
+  const auto distribute = [&](int count, auto island_of, int Island::*begin, int Island::*end,
+                              std::vector<int>* list) {
+    list->assign(count, 0);
+    for (int i = 0; i < count; ++i) {
+      if (const int island = island_of(i); island >= 0) ++(islands->list[island].*end);
+    }
+    int start = 0;
+    for (Island& island : islands->list) {
+      const int size = island.*end;
+      island.*begin = island.*end = start;
+      start += size;
+    }
+    for (int i = 0; i < count; ++i) {
+      if (const int island = island_of(i); island >= 0) (*list)[(islands->list[island].*end)++] = i;
+    }
+  };
+  const auto island_of_group = [&](int g) {
+    const ConstraintGroup& group = problem.groups[g];
+    const bool acts = uses[g] && group.part_begin < group.part_end;
+    return acts ? islands->of_tree[problem.parts[group.part_begin].tree] : -1;
+  };
+  distribute(
+      n, [&](int t) { return islands->of_tree[t]; }, &Island::tree_begin, &Island::tree_end, &islands->trees);
+  distribute(static_cast<int>(problem.groups.size()), island_of_group, &Island::group_begin,
+             &Island::group_end, &islands->groups);
+  distribute(
+      num_laws, [&](int i) { return islands->of_tree[tree_of_law(i)]; }, &Island::dof_law_begin,
+      &Island::dof_law_end, &islands->dof_laws);
+}
+
+}  // namespace capstan

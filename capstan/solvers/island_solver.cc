@@ -1,0 +1,147 @@
+#include "capstan/solvers/island_solver.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace capstan {
+
+void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island, int* local_tree) {
+  Vector* const vectors[] = {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best};
+  system.begin(p, islands, island, local_tree, static_cast<int>(std::size(vectors)));
+  int k = 0;
+  for (Vector* x : vectors) new (x) Vector(system.vector(k++));
+  group_impulse.resize(system.num_groups());
+  group_hessian.resize(system.num_groups());
+  dof_hessian.resize(system.num_dof_laws());
+  base.setZero();
+  contacts.resize(system.num_contacts());
+  laws.resize(6 * system.num_groups());
+  dof_laws.resize(system.num_dof_laws());
+  for (int g = 0; g < system.num_groups(); ++g) {
+    const ConstraintGroup& c = system.group(g);
+    std::copy(p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end,
+              contacts.begin() + system.contact_start[g]);
+    for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) laws[6 * g + r] = p.laws[c.law_begin + r];
+  }
+  for (int i = 0; i < system.num_dof_laws(); ++i) dof_laws[i] = system.dof_law(i).law;
+}
+
+// Impulses of all laws at contact_v, U and v.
+void IslandSolver::evaluate_impulses() {
+  sum_groups<false>(
+      [&](auto law, int, int at, Vec3* gamma, Mat3*) {
+        decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, gamma, nullptr);
+      },
+      [&](int g, int r, int k, double*) { return scalar_impulse(laws[k], U[g][r]); });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    impulse[k] += law.sign * scalar_impulse(dof_laws[i], law.sign * v[k]);
+  });
+}
+
+// Cost at `at`; leaves motions, momentum, impulses and Hessians.
+double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
+  system.calc_motion(at, &U, &contact_v);
+  Adv = at - system.v_star;
+  system.multiply_A(Adv, momentum);
+  double cost = 0.5 * Adv.dot(momentum);
+  const auto row = [&](int g, int r, int k, double* h) {
+    double l;
+    const double gamma = capstan::evaluate(laws[k], U[g][r], &l, h);
+    cost += l;
+    return gamma;
+  };
+  const auto contact = [&](auto law, int, int c, Vec3* gamma, Mat3* G) {
+    double l;
+    decltype(law)::evaluate(contacts[c], contact_v[c], &l, gamma, G);
+    cost += l;
+  };
+  if (with_hessian) {
+    sum_groups<true>(contact, row);
+  } else {
+    sum_groups<false>(contact, row);
+  }
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    double l;
+    impulse[k] += law.sign * capstan::evaluate(dof_laws[i], law.sign * at[k], &l, &dof_hessian[i]);
+    cost += l;
+  });
+  return cost;
+}
+
+// The stopping test at v, whose momentum and impulses are there.
+bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
+  double p = 0, j = 0, r = 0;
+  for (int k = 0; k < v.size(); ++k) {
+    const double d = system.scale[k] * system.scale[k];
+    const double Av = momentum[k] + system.A_v_star[k];
+    gradient[k] = momentum[k] - impulse[k];
+    p += d * Av * Av;
+    j += d * impulse[k] * impulse[k];
+    r += d * gradient[k] * gradient[k];
+  }
+  const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
+  result->residual = size > 0 ? norm / size : 0;
+  result->converged = norm <= options.absolute_tolerance + tolerance * size;
+  return result->converged;
+}
+
+IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                                 std::span<const int> idle) {
+  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
+  IslandResult result;
+  if (go_on) {
+    system.gather(known.v, v);
+  } else {
+    v = system.v0;
+  }
+  v_best = v;
+  double best = evaluate(v, false);
+  if (is_solved(options, options.relative_tolerance, &result)) return result;
+  if (options.globalization == Globalization::primal_dual) {
+    start_primal_dual(go_on ? &known : nullptr, result);
+    if (solve_primal_dual(options, known, idle, &result)) return result;
+  }
+  // The best of the start, v* and where the primal-dual iteration got to.
+  if (result.iterations > 0 && v.allFinite()) {
+    const double cost = evaluate(v, false);
+    if (cost < best) best = cost, v_best = v;
+  }
+  v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
+  const bool soft_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
+  const int patience = std::min(options.max_iterations, result.iterations + kPatience);
+  solve_line_search(options, options.relative_tolerance, soft_friction ? patience : options.max_iterations,
+                    &result);
+  if (!result.converged && !result.at_round_off && soft_friction && result.iterations == patience &&
+      patience < options.max_iterations) {
+    solve_by_continuation(options, &result);
+  }
+  return result;
+}
+
+// Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
+// round-off, which stiff contacts amplify. Those of an interrupted solve are its duals.
+void IslandSolver::finish(bool interrupted, NewtonWorkspace* workspace) const {
+  for (int t = 0; t < system.num_trees(); ++t) {
+    const Tree& tree = system.tree(t);
+    workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+        base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
+  }
+  for_each(
+      [&](auto law, int i, int at) {
+        if (interrupted) {
+          workspace->impulse[i] = dual[at].gamma;
+        } else {
+          decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &workspace->impulse[i], nullptr);
+        }
+      },
+      [&](int g, int r, int k) {
+        workspace->law_impulse[system.group(g).law_begin + r] =
+            interrupted ? law_dual[k].gamma : scalar_impulse(laws[k], U[g][r]);
+      });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    workspace->dof_impulse[system.dof_law_id(i)] =
+        interrupted ? dof_dual[i].gamma : scalar_impulse(dof_laws[i], law.sign * v[k]);
+  });
+}
+
+}  // namespace capstan

@@ -1,0 +1,192 @@
+// Newton's method on one island: what its ways of globalization share (newton.h tells what they are).
+// Internal to solvers/.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "capstan/laws/contact_laws.h"
+#include "capstan/solvers/island_system.h"
+#include "capstan/solvers/newton.h"
+
+namespace capstan {
+
+constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on the way to the optimum
+
+struct IslandResult {
+  bool converged = false;
+  int iterations = 0, factorizations = 0, evaluations = 0;
+  double residual = 0;
+  bool interrupted = false;   // contacts have to come in before it makes sense to go on
+  bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
+};
+
+template <class Law>
+bool has_impulse(const ContactData& contact, const Vec3& v) {
+  if constexpr (requires { Law::has_impulse(contact, v); }) {
+    return Law::has_impulse(contact, v);
+  } else {
+    Vec3 gamma;
+    Law::evaluate(contact, v, nullptr, &gamma, nullptr);
+    return gamma != Vec3::Zero();
+  }
+}
+
+// Whether no contact of a group has an impulse, nor would have one if its surfaces approached each other
+// faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
+template <class F>
+bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin, const F& velocity) {
+  double U[6] = {};
+  for (int p = group.part_begin; p < group.part_end; ++p) {
+    const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
+    const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
+    for (int k = 0; k < n; ++k) {
+      for (int r = 0; r < group.num_rows; ++r) U[r] += v[k] * J[group.num_rows * k + r];
+    }
+  }
+  const Eigen::Map<const Vec6> motion(U);
+  return with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
+    for (int i = group.contact_begin; i < group.contact_end; ++i) {
+      Vec3 v = group.num_rows == 3 ? Vec3(motion.head<3>()) : Vec3(problem.X[i] * motion);
+      v.z() -= margin;
+      if (has_impulse<decltype(law)>(problem.contacts[i], v)) return false;
+    }
+    return true;
+  });
+}
+
+struct IslandSolver {
+  using Vector = IslandSystem::Vector;
+  using ConstVector = IslandSystem::ConstVector;
+
+  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_tree);
+  // From the velocities before the step; or, with `go_on`, from the velocities and impulses of `known`.
+  // Returns early, interrupted, when an iterate closes one of the `idle` groups of contacts; those may touch
+  // other trees, too, which move as in `known`.
+  IslandResult solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                     std::span<const int> idle);
+  void finish(bool interrupted, NewtonWorkspace* workspace) const;
+
+ private:
+  IslandSystem system;
+  Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
+      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0};
+  std::vector<Vec6> U, dU, group_impulse;  // [groups]
+  std::vector<Mat6> group_hessian;
+  std::vector<Vec3> contact_v, contact_dv;  // [contacts]
+  std::vector<double> dof_hessian;          // [dof laws]
+
+  // Contacts and laws as seen from `base`: v, v* and all laws count from there, so that the answer is base +
+  // v. The line search moves the base; before it, base is zero.
+  std::vector<ContactData> contacts, original;  // [contacts]
+  std::vector<ScalarLaw> laws;                  // [6 groups]
+  std::vector<ScalarLaw> dof_laws;              // [dof laws]
+
+  // Primal-dual: the impulse of each contact, scalar law (six for a group) and dof law; where its law is
+  // linearized, with what slope; the linearized impulse at v. `_try` at the point that is being tried.
+  struct Dual {
+    Vec3 gamma, u;
+  };
+  std::vector<Dual> dual, dual_try;
+  std::vector<Vec3> linear_gamma;
+  std::vector<Mat3> slope;
+  struct ScalarDual {
+    double gamma, u;
+  };
+  std::vector<ScalarDual> law_dual, law_dual_try, dof_dual, dof_dual_try;
+  std::vector<double> law_linear, dof_linear;
+
+  const Problem& problem() const { return *system.problem; }
+
+  // Calls contact(law, i, at) for each contact, i in the problem and at in the island, and row(g, r, k) for
+  // each scalar law, k = 6 g + r.
+  template <class Contact, class Row>
+  void for_each(const Contact& contact, const Row& row) const {
+    with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
+      for (int g = 0; g < system.num_groups(); ++g) {
+        const ConstraintGroup& c = system.group(g);
+        int at = system.contact_start[g];
+        for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) contact(law, i, at);
+        for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) row(g, r, 6 * g + r);
+      }
+    });
+  }
+  // Calls f(law, k, i) for each dof law, k its local dof.
+  template <class F>
+  void for_each_dof_law(const F& f) const {
+    for (int i = 0; i < system.num_dof_laws(); ++i) {
+      const DofLaw& law = system.dof_law(i);
+      f(law, system.local_dof(law.dof), i);
+    }
+  }
+
+  // Sums impulses (and Hessians) to group_impulse (and group_hessian), then impulse = J^T of it. The two
+  // functions give those of one contact, contact(law, i, at, &gamma, &G), and of one row, row(g, r, k, &h).
+  template <bool kHessian, class Contact, class Row>
+  void sum_groups(const Contact& contact, const Row& row) {
+    with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
+      for (int g = 0; g < system.num_groups(); ++g) {
+        const ConstraintGroup& c = system.group(g);
+        int at = system.contact_start[g];
+        if (c.num_rows == 3 && system.has_contacts(c)) {  // one contact, whose velocity is U
+          Vec3 gamma;
+          Mat3 G;
+          contact(law, c.contact_begin, at, &gamma, kHessian ? &G : nullptr);
+          group_impulse[g].head<3>() = gamma;
+          if (kHessian) group_hessian[g].topLeftCorner<3, 3>() = G;
+          continue;
+        }
+        Vec6 f = Vec6::Zero();
+        Mat6 H;
+        if (kHessian) H.setZero();
+        for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+          Vec3 gamma;
+          Mat3 G;
+          contact(law, i, at, &gamma, kHessian ? &G : nullptr);
+          const Mat36& X = problem().X[i];
+          if (kHessian) {
+            if (G(0, 0) == 0 && G(2, 2) == 0) continue;  // open
+            const Mat36 GX = G * X;
+            H.noalias() += X.transpose() * GX;
+          }
+          f.noalias() += X.transpose() * gamma;
+        }
+        for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) {
+          double h;
+          f[r] = row(g, r, 6 * g + r, &h);
+          if (kHessian) H(r, r) = h;
+        }
+        group_impulse[g] = f;
+        if (kHessian) group_hessian[g] = H;
+      }
+    });
+    system.calc_impulse(group_impulse, impulse);
+  }
+
+  double evaluate(const ConstVector& at, bool with_hessian);
+  void evaluate_impulses();
+  bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
+
+  // primal_dual.cc
+  bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
+                         std::span<const int> idle, IslandResult* result);
+  void start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
+  enum class StartDuals { zero, from_laws, given };
+  void start_duals(StartDuals from, const NewtonWorkspace* given);
+  double resolve_duals(double alpha);
+  void accept_duals();
+  void linearize();
+  bool closes_any(std::span<const int> groups, const VecX& v_others) const;
+  double merit = 0;  // of v and its duals
+
+  // line_search.cc
+  void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                         IslandResult* result);
+  void solve_by_continuation(const NewtonOptions& options, IslandResult* result);
+  LineDerivatives along(double alpha) const;
+  double exact_step(double slope, IslandResult* result);
+  double armijo_step(double slope, double cost, IslandResult* result);
+  void recenter();
+};
+
+}  // namespace capstan

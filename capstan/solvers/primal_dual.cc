@@ -1,0 +1,216 @@
+// Newton's method on velocities and impulses (newton.h).
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/laws/resolve.h"
+#include "capstan/solvers/island_solver.h"
+
+namespace capstan {
+namespace {
+
+// Masses of single contacts are taken larger than they are, because several contacts share a body. Chosen on
+// heaps that land, where 2 to 5 did about equally well.
+constexpr double kMassFactor = 3;
+constexpr int kMaxIterations = 40;  // before the line search takes over
+constexpr int kMaxHalvings = 4;
+constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
+
+}  // namespace
+
+void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
+  dual.resize(system.num_contacts());
+  dual_try.resize(system.num_contacts());
+  linear_gamma.resize(system.num_contacts());
+  slope.resize(system.num_contacts());
+  for (auto* list : {&law_dual, &law_dual_try}) list->resize(6 * system.num_groups());
+  for (auto* list : {&dof_dual, &dof_dual_try}) list->resize(system.num_dof_laws());
+  law_linear.resize(6 * system.num_groups());
+  dof_linear.resize(system.num_dof_laws());
+  for_each(
+      [&](auto law, int i, int at) {
+        Vec3& gamma = dual[at].gamma;
+        gamma.setZero();
+        if (from == StartDuals::from_laws) {
+          decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &gamma, nullptr);
+        }
+        if (from == StartDuals::given) gamma = given->impulse[i];
+        linear_gamma[at] = gamma;
+        slope[at].setZero();
+      },
+      [&](int g, int r, int k) {
+        double& gamma = law_dual[k].gamma;
+        gamma = 0;
+        if (from == StartDuals::from_laws) gamma = scalar_impulse(laws[k], U[g][r]);
+        if (from == StartDuals::given) gamma = given->law_impulse[system.group(g).law_begin + r];
+        law_linear[k] = gamma;
+        group_hessian[g](r, r) = 0;
+      });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    double& gamma = dof_dual[i].gamma;
+    gamma = 0;
+    if (from == StartDuals::from_laws) gamma = scalar_impulse(dof_laws[i], law.sign * v[k]);
+    if (from == StartDuals::given) gamma = given->dof_impulse[system.dof_law_id(i)];
+    dof_linear[i] = gamma;
+    dof_hessian[i] = 0;
+  });
+}
+
+// At v + alpha dv, with impulses moved by alpha towards those of the linearized laws there: the resolvent of
+// every law, and the merit.
+double IslandSolver::resolve_duals(double alpha) {
+  double sum = 0;
+  for_each(
+      [&](auto law, int i, int at) {
+        const Vec3 rho = kMassFactor * problem().contact_mass[i];
+        const Vec3 at_v = contact_v[at] + alpha * contact_dv[at];
+        const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
+        Dual& d = dual_try[at];
+        d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
+        d.u = Resolvent<decltype(law)>::resolve(contacts[at], rho, at_v - d.gamma.cwiseQuotient(rho));
+        const Vec3 e = d.u - at_v;
+        sum += e.dot(rho.cwiseProduct(e));
+      },
+      [&](int g, int r, int k) {
+        const double at_v = U[g][r] + alpha * dU[g][r];
+        const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
+        ScalarDual& d = law_dual_try[k];
+        d.gamma = law_dual[k].gamma + alpha * (full - law_dual[k].gamma);
+        d.u = capstan::resolve(laws[k], at_v - d.gamma / laws[k].mass);
+        sum += laws[k].mass * (d.u - at_v) * (d.u - at_v);
+      });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    const double at_v = law.sign * (v[k] + alpha * dv[k]);
+    const double full = dof_linear[i] - dof_hessian[i] * law.sign * dv[k];
+    ScalarDual& d = dof_dual_try[i];
+    d.gamma = dof_dual[i].gamma + alpha * (full - dof_dual[i].gamma);
+    d.u = capstan::resolve(law.law, at_v - d.gamma / law.law.mass);
+    sum += law.law.mass * (d.u - at_v) * (d.u - at_v);
+  });
+  return sum;
+}
+
+void IslandSolver::accept_duals() {
+  std::swap(dual, dual_try);
+  std::swap(law_dual, law_dual_try);
+  std::swap(dof_dual, dof_dual_try);
+}
+
+// Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
+void IslandSolver::linearize() {
+  sum_groups<true>(
+      [&](auto law, int, int at, Vec3* gamma, Mat3* G) {
+        decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, gamma, G);
+        *gamma -= *G * (contact_v[at] - dual[at].u);
+        linear_gamma[at] = *gamma;
+        slope[at] = *G;
+      },
+      [&](int g, int r, int k, double* h) {
+        double l;
+        const double u = law_dual[k].u, gamma = capstan::evaluate(laws[k], u, &l, h);
+        return law_linear[k] = gamma - *h * (U[g][r] - u);
+      });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    double l;
+    const double gamma = capstan::evaluate(law.law, dof_dual[i].u, &l, &dof_hessian[i]);
+    dof_linear[i] = gamma - dof_hessian[i] * (law.sign * v[k] - dof_dual[i].u);
+    impulse[k] += law.sign * dof_linear[i];
+  });
+  gradient = momentum - impulse;
+}
+
+// Where to start, v being evaluated. With `known`: from its impulses. Else warm, with the impulses of the
+// laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced:
+// whichever is nearer, both measured as energies.
+void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
+  dv.setZero();
+  dU.resize(system.num_groups());
+  contact_dv.resize(system.num_contacts());
+  if (known != nullptr) {
+    for (Vec6& x : dU) x.setZero();
+    for (Vec3& x : contact_dv) x.setZero();
+    start_duals(StartDuals::given, known);
+    merit = resolve_duals(0);
+    accept_duals();
+    return;
+  }
+  double imbalance = 0;
+  for (int k = 0; k < v.size(); ++k) {
+    const double d = system.scale[k] * gradient[k];
+    imbalance += d * d;
+  }
+  double cold = kInfinity;
+  if (at_v.residual > kSmallResidual) {
+    system.calc_motion(system.v_star, &dU, &contact_dv);
+    std::swap(U, dU);
+    std::swap(contact_v, contact_dv);
+    v = system.v_star;
+    start_duals(StartDuals::zero, nullptr);
+    cold = resolve_duals(0);
+  }
+  if (imbalance < cold) {
+    if (at_v.residual > kSmallResidual) {
+      std::swap(U, dU);
+      std::swap(contact_v, contact_dv);
+      v = v_best;
+    } else {
+      for (Vec6& x : dU) x.setZero();
+      for (Vec3& x : contact_dv) x.setZero();
+    }
+    start_duals(StartDuals::from_laws, nullptr);
+    merit = imbalance + resolve_duals(0);
+  } else {
+    momentum.setZero();
+    merit = cold;
+  }
+  accept_duals();
+}
+
+// From v, its motions and momentum, and the duals. Leaves the last velocity in v and its laws evaluated.
+// False when it stalled.
+bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
+                                     std::span<const int> idle, IslandResult* result) {
+  const int most = std::min(kMaxIterations, options.max_iterations);
+  while (result->iterations < most) {
+    ++result->iterations;
+    ++result->factorizations;
+    linearize();
+    if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
+    system.calc_motion(dv, &dU, &contact_dv);
+    double alpha = 1, best_alpha = 1, best = kInfinity, last = 0;
+    for (int k = 0; k < kMaxHalvings; ++k, alpha /= 2) {
+      ++result->evaluations;
+      const double trial = resolve_duals(last = alpha);
+      if (trial < best) best = trial, best_alpha = alpha;
+      if (trial < 0.9 * merit) break;
+    }
+    if (!std::isfinite(best)) return false;
+    if (best_alpha != last) resolve_duals(best_alpha);
+    accept_duals();
+    merit = best;
+    v += best_alpha * dv;
+    // The certificate: the impulses of the laws at v itself.
+    system.calc_motion(v, &U, &contact_v);
+    Adv = v - system.v_star;
+    system.multiply_A(Adv, momentum);
+    evaluate_impulses();
+    if (is_solved(options, options.relative_tolerance, result)) return true;
+    result->interrupted = best_alpha == 1 && closes_any(idle, known.v);
+    if (result->interrupted) return true;
+    if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits
+  }
+  return false;
+}
+
+// Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others.
+bool IslandSolver::closes_any(std::span<const int> groups, const VecX& v_others) const {
+  return std::any_of(groups.begin(), groups.end(), [&](int g) {
+    return !is_idle(problem(), problem().groups[g], 0, [&](int tree) {
+      const int island = system.islands->of_tree[tree];
+      const bool inside = island >= 0 && &system.islands->list[island] == system.island;
+      return inside ? v.data() + system.start[system.local_tree[tree]]
+                    : v_others.data() + problem().model->trees[tree].dof_begin;
+    });
+  });
+}
+
+}  // namespace capstan
