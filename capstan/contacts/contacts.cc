@@ -336,14 +336,14 @@ void collide(const Model& model, const Placement& placement, CollisionWorkspace*
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
              std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
              Contacts* contacts) {
-  for (std::size_t i = 0; i < w->shape.size(); ++i) {
+  const auto set_motion = [&](int i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->travel[i].setZero();
     w->spin[i] = 0;
     w->spin[i] = 2 * dt * shape.surface_velocity.norm();
-    if (!std::isfinite(shape.collider.bounding_radius)) continue;  // half spaces do not move
+    if (!std::isfinite(shape.collider.bounding_radius)) return;  // half spaces do not move
     w->spin[i] += 2 * dt * shape.surface_spin.norm() * shape.collider.bounding_radius;
-    if (shape.link == 0) continue;
+    if (shape.link == 0) return;
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
     w->travel[i] = 2 * dt *
@@ -351,7 +351,10 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
                         cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]))) +
                    dt * dt * model.options.gravity;
     w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
-  }
+  };
+  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) set_motion(i);
+  });
   collide_within_reach(model, placement, glides, asleep, threads, w, contacts);
 }
 

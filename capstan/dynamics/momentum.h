@@ -42,9 +42,9 @@ void balance_momentum(const Model& model, int tree, const State& state, const Pl
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* workspace, VecX* v);
 
-// Shifts the free roots in `q1`, which is q0 moved along v^theta_vq, so that each tree's centre of mass goes
-// with its momentum.
+// Shifts the free roots of the trees [begin, end) in `q1`, which is q0 moved along v^theta_vq, so that each
+// tree's centre of mass goes with its momentum.
 void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
-                      double dt, double theta_vq, MomentumWorkspace* workspace, VecX* q1);
+                      double dt, double theta_vq, int begin, int end, MomentumWorkspace* workspace, VecX* q1);
 
 }  // namespace capstan

@@ -57,9 +57,11 @@ void check_solver(const Model& model, const State& state, const Islands& islands
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
+// For one thread at a time.
+constexpr int kTreesInBlock = 64, kTreesToBalance = 8;
+
 void calc_velocities(const Model& model, const Placement& placement, const VecX& v, const Threads& threads,
                      Velocity* velocity) {
-  constexpr int kTreesInBlock = 64;  // for one thread at a time
   threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
     calc_velocity(model, placement, v, velocity, model.trees[begin].link_begin,
                   model.trees[end - 1].link_end);
@@ -163,7 +165,10 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
   move(model, state->q, w->v_advance, dt, &w->next.q);
   if (model.options.conserve_momentum) {
-    balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
+    w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
+      balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, begin, end, &w->momentum,
+                       &w->next.q);
+    });
   }
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
