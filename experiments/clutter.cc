@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "capstan/math/rotation.h"
-#include "capstan/problem/residual.h"
 
 namespace capstan::experiments {
 namespace {
@@ -108,9 +107,7 @@ double complementarity_error(const Simulation& s) {
 }
 
 double momentum_error(const Simulation& s) {
-  const Workspace& w = s.workspace;
-  const Answer answer{&w.newton.v, w.newton.impulse, w.newton.law_impulse, w.newton.dof_impulse};
-  return calc_residual(w.problem, w.contacts, answer).momentum;
+  return s.report.judge.momentum;
 }
 
 }  // namespace capstan::experiments

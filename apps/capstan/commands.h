@@ -34,7 +34,8 @@ struct RunOptions {
   std::string scene;
   std::optional<double> duration, dt;
   std::string integrator, keyframe, contact_law;
-  bool keep_going = false;  // a step that does not converge takes the best iterate
+  std::optional<bool> sleep;  // islands at rest may sleep; not said: as the scene has it
+  bool keep_going = false;    // a step that does not converge takes the best iterate
   int threads = 1;
   std::string log, contact_log;
   long log_every = 1;

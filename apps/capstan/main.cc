@@ -54,6 +54,7 @@ void add_run(CLI::App& app, RunOptions& o) {
                 "sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
   c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
       ->capture_default_str();
+  c->add_flag("--sleep,!--no-sleep", o.sleep, "Islands at rest may sleep (default: as the scene says)");
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");

@@ -67,6 +67,22 @@ std::string vector_text(const Vec3& v) {
   return fmt::format("({:.6g}, {:.6g}, {:.6g})", v.x(), v.y(), v.z());
 }
 
+// What the judge found in the worst step, number by number.
+void print_judge(const Residual& r, const StepOptions& step) {
+  fmt::print("  worst step, as the judge sees it\n");
+  const auto row = [](const char* name, double value, const char* what) {
+    fmt::print("    {:<22}{:<11.2e}{}\n", name, value, what);
+  };
+  row("momentum e_m", r.momentum, "relative");
+  if (step.contact.law == ContactLaw::sap) row("complementarity e_mu", r.complementarity, "relative");
+  row("law", r.law, "impulses against those of the contact law, relative");
+  row("cone violation", r.cone_violation, "N s beyond mu times the normal impulse");
+  row("penetration", r.penetration, "m at the end of the step");
+  row("slip within the cone", r.stick_slip, "m/s where friction had more to give");
+  row("friction gains", r.friction_gain, "J in a step at one contact; above 0 would be energy from nothing");
+  row("friction takes", r.dissipated_power, "W");
+}
+
 void print_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s, const State& state) {
   const auto row = [](const char* name, const std::string& value) {
     fmt::print("  {:<22}{}\n", name, value);
@@ -82,9 +98,10 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   const auto share = [&](double seconds) { return 100 * seconds / std::max(s.times.total(), 1e-12); };
   row("where it went",
       fmt::format(
-          "free motion {:.0f} %, collision {:.0f} %, assembly {:.0f} %, solver {:.0f} %, rest {:.0f} %",
+          "free motion {:.0f} %, collision {:.0f} %, assembly {:.0f} %, solver {:.0f} %, judge {:.0f} %, "
+          "rest {:.0f} %",
           share(s.times.free_motion), share(s.times.collide), share(s.times.assemble), share(s.times.solve),
-          share(s.times.advance)));
+          share(s.times.judge), share(s.times.advance)));
   row("energy", fmt::format("{:.9g} J at the start, {:.9g} J at the end", s.start.total(), s.end.total()));
   row("linear momentum", vector_text(s.end.momentum.tail<3>()) + " N s");
   row("angular momentum", vector_text(s.end.momentum.head<3>()) + " N m s");
@@ -92,6 +109,11 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   if (s.mean_contacts > 0) {
     row("contacts", fmt::format("{:.1f} on average, {:.2f} iterations, deepest {:.3f} mm", s.mean_contacts,
                                 s.mean_iterations, 1e3 * s.deepest));
+    if (step.judge) print_judge(s.judge, step);
+  }
+  if (step.sleep.on) {
+    row("asleep", fmt::format("{:.1f} trees on average, {} at the end, of {}", s.mean_asleep, s.asleep,
+                              loaded.model.trees.size()));
   }
   if (s.not_converged > 0)
     row("not converged", fmt::format("{} steps went on with the best iterate", s.not_converged));
@@ -123,6 +145,7 @@ int run(const RunOptions& options) {
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
   checkpoint.options.threads = options.threads;
+  if (options.sleep) checkpoint.options.sleep.on = *options.sleep;
   if (options.keep_going) checkpoint.options.fail_if_not_converged = false;
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
   if (options.duration) checkpoint.duration = *options.duration;

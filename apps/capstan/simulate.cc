@@ -21,6 +21,15 @@ extern "C" void catch_signal(int number) {
   caught_signal = number;
 }
 
+void keep_largest(const Residual& r, Residual* largest) {
+  for (double Residual::*x :
+       {&Residual::momentum, &Residual::complementarity, &Residual::law, &Residual::cone_violation,
+        &Residual::penetration, &Residual::stick_slip, &Residual::friction_gain, &Residual::dissipated_power,
+        &Residual::largest_impulse, &Residual::cost}) {
+    largest->*x = std::max(largest->*x, r.*x);
+  }
+}
+
 }  // namespace
 
 double wall_seconds() {
@@ -114,11 +123,15 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     summary.mean_contacts += (report.contacts - summary.mean_contacts) / static_cast<double>(i + 1);
     summary.mean_iterations +=
         (report.solver.most_iterations - summary.mean_iterations) / static_cast<double>(i + 1);
+    summary.mean_asleep += (report.asleep - summary.mean_asleep) / static_cast<double>(i + 1);
+    summary.asleep = report.asleep;
     summary.deepest = std::max(summary.deepest, report.deepest);
+    keep_largest(report.judge, &summary.judge);
     summary.times.free_motion += report.times.free_motion;
     summary.times.collide += report.times.collide;
     summary.times.assemble += report.times.assemble;
     summary.times.solve += report.times.solve;
+    summary.times.judge += report.times.judge;
     summary.times.advance += report.times.advance;
     summary.not_converged += !report.solver.converged;
     ++summary.num_steps;

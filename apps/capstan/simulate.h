@@ -34,6 +34,9 @@ struct Summary {
   int max_iterations = 0;
   double mean_contacts = 0, mean_iterations = 0;  // of the contact problem, over all steps
   double deepest = 0;                             // [m] largest overlap
+  double mean_asleep = 0;                         // trees, over all steps
+  int asleep = 0;                                 // trees, at the end
+  Residual judge;                                 // the largest of all steps, of each number
   StepTimes times;                                // [s] of all steps together
   long not_converged = 0;                         // steps that went on with the best iterate
   Mechanics start, end;

@@ -30,6 +30,7 @@ class CapstanEngine : public Engine {
     contact.stiction_tolerance = settings->take("stiction_tolerance", contact.stiction_tolerance);
     model_ = capstan::compile(make_capstan_scene(scene, contact));
     options_ = capstan::step_options(model_);
+    options_.judge = false;  // the other engines have none
     options_.contact.law = law_from_name(settings->take("law", "regularized_lagged"));
     options_.newton.relative_tolerance = settings->take("tolerance", options_.newton.relative_tolerance);
     options_.newton.max_iterations =

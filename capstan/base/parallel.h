@@ -30,6 +30,16 @@ class Threads {
         n, [](const void* context, int i) { (*static_cast<Function*>(context))(i); }, &body);
   }
 
+  // body(begin, end) for blocks of [0, n) of about `size` each.
+  template <class Body>
+  void for_each_block(int n, int size, Body&& body) const {
+    if (count_ <= 1 || n <= size) {
+      if (n > 0) body(0, n);
+      return;
+    }
+    for_each((n + size - 1) / size, [&](int i) { body(i * size, (i + 1) * size < n ? (i + 1) * size : n); });
+  }
+
  private:
   void run(int n, void (*body)(const void* context, int i), const void* context) const;
 

@@ -60,6 +60,11 @@ void clear(Contacts* c) {
 }
 
 using Hit = CollisionWorkspace::Hit;
+using Block = CollisionWorkspace::Block;
+using Waiting = CollisionWorkspace::Waiting;
+
+// For one thread at a time.
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
 
 // How two colliders may move against each other in a step: they go by `travel`, both at a time, or one of
 // them is stopped by something else.
@@ -88,25 +93,33 @@ struct Approach {
   }
 };
 
-// Narrow phase of one pair; the contacts go to `points`, with a hit for each. Returns whether there is any.
+// Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any.
 bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  const Approach& approach, CollisionWorkspace* w) {
+                  const Approach& approach, int id, Block* block) {
   const ContactMaterial material = combine_materials(model, a, b);
-  const int first = static_cast<int>(w->points.size());
+  std::vector<ContactPoint>& points = block->points;
+  const int first = static_cast<int>(points.size());
   collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB,
-          std::max(material.margin, approach.reach()), &w->points);
+          std::max(material.margin, approach.reach()), &points);
   const auto far = [&](const ContactPoint& point) {
     return point.distance > material.margin && !approach.may_close(point);
   };
-  w->points.erase(std::remove_if(w->points.begin() + first, w->points.end(), far), w->points.end());
-  const int last = static_cast<int>(w->points.size());
+  points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
+  const int last = static_cast<int>(points.size());
   if (first == last) return false;
   for (int i = first; i < last; ++i) {
-    w->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, i});
-    w->hit_material.push_back(static_cast<int>(w->pair_material.size()));
+    block->hits.push_back(
+        {model.shapes[a].link, model.shapes[b].link, a, b, id, i, static_cast<int>(block->materials.size())});
   }
-  w->pair_material.push_back(material);
+  block->materials.push_back(material);
   return true;
+}
+
+void clear(Block* block) {
+  block->points.clear();
+  block->hits.clear();
+  block->materials.clear();
+  block->waiting.clear();
 }
 
 // Hits to the structure of arrays, grouped by pairs of links.
@@ -124,8 +137,8 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   });
   int low = -1, high = -1;
   for (const Hit& hit : w->hits) {
-    const ContactPoint& p = w->points[hit.point];
-    const ContactMaterial& material = w->pair_material[w->hit_material[hit.point]];
+    const ContactPoint& p = w->blocks[hit.block].points[hit.point];
+    const ContactMaterial& material = w->blocks[hit.block].materials[hit.material];
     const double ka = model.shapes[hit.shape_a].stiffness, kb = model.shapes[hit.shape_b].stiffness;
     // The softer side yields more: the contact is nearer to the surface of the stiffer one.
     const double share = std::isinf(ka) ? 0 : std::isinf(kb) ? 1 : kb / (ka + kb);
@@ -147,59 +160,91 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   c->group_begin.push_back(c->size());
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, bool glides, CollisionWorkspace* w,
-                          Contacts* contacts) {
-  clear(contacts);
-  w->points.clear();
-  w->hits.clear();
-  w->pair_material.clear();
-  w->hit_material.clear();
-  for (std::size_t i = 0; i < w->shape.size(); ++i) {
-    const ModelShape& shape = model.shapes[w->shape[i]];
-    w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-    w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
-    const double around = w->spin[i] + (glides ? w->travel[i].norm() : 0.0);
-    w->swept[i] = sweep(w->boxes[i], w->travel[i], shape.pair_margin + around);
-  }
-  // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
-  // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
-  // themselves; those of a body with a contact then as if it stood still; until there are no more.
-  w->may_stop.assign(model.links.size(), false);
-  w->waiting.clear();
-  const auto approach_of = [&](const ColliderPair& pair) {
-    Approach approach{w->travel[pair.a], w->travel[pair.b]};
-    approach.around = w->spin[pair.a] + w->spin[pair.b];
-    if (glides) approach.around += approach.relative().norm();
-    return approach;
-  };
-  const auto touches = [&](const ColliderPair& pair, const Approach& approach) {
-    const int a = w->shape[pair.a], b = w->shape[pair.b];
-    const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
-    if (!approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin) ||
-        !collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, w)) {
-      return false;
-    }
-    w->may_stop[model.shapes[a].link] = w->may_stop[model.shapes[b].link] = true;
-    return true;
-  };
-  for (const ColliderPair& pair : w->broad_phase.update(w->swept)) {
+Approach approach_of(const ColliderPair& pair, bool glides, const CollisionWorkspace& w) {
+  Approach approach{w.travel[pair.a], w.travel[pair.b]};
+  approach.around = w.spin[pair.a] + w.spin[pair.b];
+  if (glides) approach.around += approach.relative().norm();
+  return approach;
+}
+
+bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id,
+             CollisionWorkspace* w) {
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
+  return approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin) &&
+         collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, id, &w->blocks[id]);
+}
+
+// Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
+// something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
+// themselves; those of a body with a contact then as if it stood still; until there are no more.
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, bool glides,
+                   std::span<const char> asleep, int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  clear(block);
+  const auto rests = [&](int link) { return link == 0 || asleep[model.links[link].tree] != 0; };
+  for (const ColliderPair& pair : pairs) {
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
-    if (!touches(pair, approach_of(pair)) && a.link != 0 && b.link != 0) w->waiting.push_back({pair});
+    if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
+    if (!touches(model, pair, approach_of(pair, glides, *w), id, w) && a.link != 0 && b.link != 0)
+      block->waiting.push_back({pair});
   }
+}
+
+// Goes on with those that waited for a body to be stopped, in block 0. What sleeps has been stopped.
+void collide_waiting(const Model& model, bool glides, std::span<const char> asleep, CollisionWorkspace* w) {
+  w->may_stop.assign(model.links.size(), false);
+  for (int l = 1; l < model.num_links() && !asleep.empty(); ++l)
+    w->may_stop[l] = asleep[model.links[l].tree] != 0;
+  for (const Hit& hit : w->hits) w->may_stop[hit.link_a] = w->may_stop[hit.link_b] = true;
   for (bool again = true; again;) {
     again = false;
-    std::erase_if(w->waiting, [&](CollisionWorkspace::Waiting& wait) {
-      const bool stops_a = w->may_stop[model.shapes[w->shape[wait.pair.a]].link];
-      const bool stops_b = w->may_stop[model.shapes[w->shape[wait.pair.b]].link];
+    std::erase_if(w->waiting, [&](Waiting& wait) {
+      const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
+      const bool stops_a = w->may_stop[a], stops_b = w->may_stop[b];
       if (stops_a == wait.stops_a && stops_b == wait.stops_b) return false;  // tested before
-      Approach approach = approach_of(wait.pair);
+      Approach approach = approach_of(wait.pair, glides, *w);
       approach.stops_a = wait.stops_a = stops_a;
       approach.stops_b = wait.stops_b = stops_b;
-      const bool found = touches(wait.pair, approach);
-      again = again || found;
+      const bool found = touches(model, wait.pair, approach, 0, w);
+      if (found) w->may_stop[a] = w->may_stop[b] = again = true;
       return found;
     });
+  }
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, bool glides,
+                          std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
+                          Contacts* contacts) {
+  clear(contacts);
+  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const ModelShape& shape = model.shapes[w->shape[i]];
+      w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
+      w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
+      const double around = w->spin[i] + (glides ? w->travel[i].norm() : 0.0);
+      w->swept[i] = sweep(w->boxes[i], w->travel[i], shape.pair_margin + around);
+    }
+  });
+  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept);
+  const int n = static_cast<int>(pairs.size());
+  const int size = threads.count() > 1 ? kPairsInBlock : std::max(n, 1);
+  const int num_blocks = std::max(1, (n + size - 1) / size);
+  if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
+  threads.for_each(num_blocks, [&](int i) {
+    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), glides, asleep, i, w);
+  });
+  w->hits.clear();
+  w->waiting.clear();
+  for (int i = 0; i < num_blocks; ++i) {
+    w->waiting.insert(w->waiting.end(), w->blocks[i].waiting.begin(), w->blocks[i].waiting.end());
+    w->hits.insert(w->hits.end(), w->blocks[i].hits.begin(), w->blocks[i].hits.end());
+  }
+  if (!w->waiting.empty()) {
+    const std::size_t before = w->blocks[0].hits.size();
+    collide_waiting(model, glides, asleep, w);
+    w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, w, contacts);
 }
@@ -285,19 +330,20 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
   std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
   std::fill(w->spin.begin(), w->spin.end(), 0.0);
-  collide_within_reach(model, placement, false, w, contacts);
+  collide_within_reach(model, placement, false, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
-             CollisionWorkspace* w, Contacts* contacts) {
-  for (std::size_t i = 0; i < w->shape.size(); ++i) {
+             std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
+             Contacts* contacts) {
+  const auto set_motion = [&](int i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->travel[i].setZero();
     w->spin[i] = 0;
     w->spin[i] = 2 * dt * shape.surface_velocity.norm();
-    if (!std::isfinite(shape.collider.bounding_radius)) continue;  // half spaces do not move
+    if (!std::isfinite(shape.collider.bounding_radius)) return;  // half spaces do not move
     w->spin[i] += 2 * dt * shape.surface_spin.norm() * shape.collider.bounding_radius;
-    if (shape.link == 0) continue;
+    if (shape.link == 0) return;
     const Vec6& V = velocity.V[shape.link];
     const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
     w->travel[i] = 2 * dt *
@@ -305,21 +351,26 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
                         cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]))) +
                    dt * dt * model.options.gravity;
     w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
-  }
-  collide_within_reach(model, placement, glides, w, contacts);
+  };
+  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) set_motion(i);
+  });
+  collide_within_reach(model, placement, glides, asleep, threads, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
   clear(contacts);
   CollisionWorkspace w;
+  w.blocks.resize(1);
   const int n = static_cast<int>(model.shapes.size());
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
       collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b),
-                   {Vec3::Zero(), Vec3::Zero()}, &w);
+                   {Vec3::Zero(), Vec3::Zero()}, 0, &w.blocks[0]);
     }
   }
+  w.hits = w.blocks[0].hits;
   gather(model, &w, contacts);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "capstan/base/parallel.h"
 #include "capstan/contacts/broad_phase.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/geometry/contact_point.h"
@@ -64,14 +65,20 @@ struct CollisionWorkspace {
     ColliderPair pair;
     bool stops_a = false, stops_b = false;  // what it has been tested for
   };
-  std::vector<Waiting> waiting;  // pairs that come near only if one of them stops
-  std::vector<ContactPoint> points;
   struct Hit {
-    int link_a, link_b, shape_a, shape_b, point;
+    int link_a, link_b, shape_a, shape_b;
+    int block, point, material;  // where its point and material are
   };
-  std::vector<Hit> hits;
-  std::vector<ContactMaterial> pair_material;
-  std::vector<int> hit_material;
+  // What the narrow phase found for some of the pairs; threads work on different blocks.
+  struct Block {
+    std::vector<ContactPoint> points;
+    std::vector<Hit> hits;
+    std::vector<ContactMaterial> materials;  // one for each pair that touches
+    std::vector<Waiting> waiting;            // pairs that come near only if one of them stops
+  };
+  std::vector<Block> blocks;
+  std::vector<Hit> hits;         // of all blocks
+  std::vector<Waiting> waiting;  // likewise
 };
 CollisionWorkspace make_collision_workspace(const Model& model);
 
@@ -83,8 +90,16 @@ void collide(const Model& model, const Placement& placement, CollisionWorkspace*
 // when one of them, which touches something, is stopped by it. Without this a fast body would be noticed only
 // once it overlaps. With `glides`, surfaces that slide past each other count as coming nearer, too: the laws
 // that glide (sap, similar: mu (dt + tau) v above the surface) would lose their contact otherwise.
+//
+// Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
+// against the world. Contacts have the same bits for any number of threads.
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
-             CollisionWorkspace* workspace, Contacts* contacts);
+             std::span<const char> asleep, const Threads& threads, CollisionWorkspace* workspace,
+             Contacts* contacts);
+inline void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
+                    bool glides, CollisionWorkspace* workspace, Contacts* contacts) {
+  collide(model, placement, velocity, dt, glides, {}, Threads(1), workspace, contacts);
+}
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);

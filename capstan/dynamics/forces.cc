@@ -49,11 +49,38 @@ void add_ball_spring(const Model& model, const ModelJoint& joint, const VecX& q,
 
 }  // namespace
 
+std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<int>& bounds) {
+  std::vector<ForceRange> ranges(bounds.size() - 1);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    ranges[i].dof_begin = bounds[i];
+    ranges[i].dof_end = bounds[i + 1];
+  }
+  const auto range_of = [&](int dof) -> ForceRange& {
+    return ranges[std::upper_bound(bounds.begin(), bounds.end(), dof) - bounds.begin() - 1];
+  };
+  for (int i = 0; i < static_cast<int>(model.joints.size()); ++i) {
+    if (model.joints[i].stiffness > 0) range_of(model.joints[i].v).joints.push_back(i);
+  }
+  for (int i = 0; i < static_cast<int>(model.tendons.size()); ++i) {
+    const ModelTendon& tendon = model.tendons[i];
+    if (tendon.transmission.terms.empty() || (tendon.stiffness == 0 && tendon.damping == 0)) continue;
+    range_of(tendon.transmission.terms.front().dof).tendons.push_back(i);
+  }
+  for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i) {
+    const Transmission& transmission = model.actuators[i].transmission;
+    if (!transmission.terms.empty()) range_of(transmission.terms.front().dof).actuators.push_back(i);
+  }
+  return ranges;
+}
+
 ForceGradient make_force_gradient(const Model& model) {
   ForceGradient g;
   g.stiffness = g.damping = g.magnitude = g.actuator_force = VecX::Zero(model.num_velocities());
-  g.terms.reserve(model.actuators.size() + model.tendons.size());
+  for (const ModelTendon& tendon : model.tendons) g.terms.push_back({&tendon.transmission, 0, 0, false});
+  g.first_actuator = static_cast<int>(g.terms.size());
+  for (const ModelActuator& a : model.actuators) g.terms.push_back({&a.transmission, 0, 0, true});
   g.saturated.assign(model.num_velocities(), 0);
+  g.all = make_force_ranges(model, {0, model.num_velocities()}).front();
   return g;
 }
 
@@ -70,9 +97,12 @@ ActuatorReading read_actuator(const Model& model, const ModelActuator& a, const 
 
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
                  ForceGradient* g) {
-  const int n = model.num_velocities();
-  g->terms.clear();
-  for (int k = 0; k < n; ++k) {
+  calc_forces(model, g->all, q, v, control, tau, g);
+}
+
+void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
+                 const VecX& control, VecX* tau, ForceGradient* g) {
+  for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];
     double size = std::abs(t);
@@ -86,11 +116,9 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
     g->stiffness[k] = dof.stiffness;
     g->damping[k] = dof.damping;
   }
-  for (const ModelJoint& joint : model.joints) {
-    if (joint.stiffness > 0) add_ball_spring(model, joint, q, tau, &g->stiffness);
-  }
-  for (const ModelTendon& tendon : model.tendons) {
-    if (tendon.stiffness == 0 && tendon.damping == 0) continue;
+  for (const int i : range.joints) add_ball_spring(model, model.joints[i], q, tau, &g->stiffness);
+  for (const int i : range.tendons) {
+    const ModelTendon& tendon = model.tendons[i];
     const Reading r = read(model, tendon.transmission, q, v);
     const double stretch = outside(r.length, tendon.spring_rest);
     const double force = -tendon.stiffness * stretch - tendon.damping * r.rate;
@@ -99,23 +127,25 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
       g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
     }
     if (tendon.transmission.tree >= 0) {
-      g->terms.push_back({&tendon.transmission, stretch != 0 ? tendon.stiffness : 0, tendon.damping, false});
+      g->terms[i].stiffness = stretch != 0 ? tendon.stiffness : 0;
+      g->terms[i].damping = tendon.damping;
     }
   }
-  if (model.actuators.empty()) return;
-  g->actuator_force.setZero();
-  for (std::size_t i = 0; i < model.actuators.size(); ++i) {
+  if (range.actuators.empty()) return;
+  for (int k = range.dof_begin; k < range.dof_end; ++k) g->actuator_force[k] = 0;
+  for (const int i : range.actuators) {
     const ModelActuator& a = model.actuators[i];
     const ActuatorReading r = read_actuator(model, a, q, v, control[i]);
     for (const auto& term : a.transmission.terms) {
       g->actuator_force[term.dof] += term.coefficient * r.force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * r.magnitude;
     }
-    const bool has_gradient = !r.saturated && (a.bias[1] < 0 || a.bias[2] < 0) && a.transmission.tree >= 0;
-    if (has_gradient)
-      g->terms.push_back({&a.transmission, std::max(0.0, -a.bias[1]), std::max(0.0, -a.bias[2]), true});
+    const bool has_gradient = !r.saturated && a.transmission.tree >= 0;
+    ForceGradient::Term& term = g->terms[g->first_actuator + i];
+    term.stiffness = has_gradient ? std::max(0.0, -a.bias[1]) : 0;
+    term.damping = has_gradient ? std::max(0.0, -a.bias[2]) : 0;
   }
-  for (int k = 0; k < n; ++k) {
+  for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const double limit = model.dofs[k].effort_limit;
     const double force = std::clamp(g->actuator_force[k], -limit, limit);
     g->saturated[k] = force != g->actuator_force[k];
@@ -123,15 +153,16 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   }
 }
 
-std::uint64_t signature(const ForceGradient& g) {
+std::uint64_t signature(const ForceGradient& g, const ForceRange& range) {
   Hash hash;
-  for (const ForceGradient::Term& term : g.terms) {
-    hash.add(&term.transmission, sizeof term.transmission);
+  const auto add = [&](const ForceGradient::Term& term) {
     hash.add(term.stiffness);
     hash.add(term.damping);
-    hash.add(static_cast<std::int64_t>(term.is_actuator));
-  }
-  if (!g.saturated.empty()) hash.add(g.saturated.data(), g.saturated.size());
+  };
+  for (const int i : range.tendons) add(g.terms[i]);
+  if (range.actuators.empty()) return hash.value;
+  for (const int i : range.actuators) add(g.terms[g.first_actuator + i]);
+  hash.add(g.saturated.data() + range.dof_begin, range.dof_end - range.dof_begin);
   return hash.value;
 }
 

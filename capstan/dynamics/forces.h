@@ -31,6 +31,15 @@ struct Input {
   VecX surface_scale;  // [shapes] factor of each shape's surface velocity and spin; empty: 1
 };
 
+// Dofs [dof_begin, dof_end) of whole trees, with all that acts on them.
+struct ForceRange {
+  int dof_begin = 0, dof_end = 0;
+  std::vector<int> joints;  // ball and free joints with a spring
+  std::vector<int> tendons, actuators;
+};
+// The ranges between the dofs `bounds` (ascending). A transmission is within one range.
+std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<int>& bounds);
+
 // -dtau/dq and -dtau/dv as a diagonal and terms (stiffness, damping) c c^T. Rates of positions are taken as
 // v.
 struct ForceGradient {
@@ -40,21 +49,27 @@ struct ForceGradient {
     bool is_actuator = false;  // then it does not act on saturated dofs
   };
   VecX stiffness, damping;  // [dofs]
-  std::vector<Term> terms;  // of transmissions within one tree
+  std::vector<Term> terms;  // of each tendon, then of each actuator: zeros where it does not act, or joins
+                            // two trees
+  int first_actuator = 0;   // in `terms`
   VecX magnitude;           // [dofs] sum of the sizes of what tau is the sum of: the scale of its round-off
   std::vector<char> saturated;  // [dofs] the effort limit holds: actuator terms do not act on this dof
   VecX actuator_force;          // [dofs] scratch: sum of actuator forces
+  ForceRange all;
 };
 
-// Differs when springs, tendons or actuators have begun or ceased to act: A is then no longer that of the
-// gradient.
-std::uint64_t signature(const ForceGradient& gradient);
+// Differs when springs, tendons or actuators of a range have begun or ceased to act: A is then no longer that
+// of the gradient.
+std::uint64_t signature(const ForceGradient& gradient, const ForceRange& range);
 
 ForceGradient make_force_gradient(const Model& model);
 
 // tau at (q, v, control); gradient may not be null (it holds the scratch memory too).
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
                  ForceGradient* gradient);
+// The same for some dofs alone.
+void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
+                 const VecX& control, VecX* tau, ForceGradient* gradient);
 
 // Energy stored in joint and tendon springs [J]. Actuators are not counted.
 double calc_spring_energy(const Model& model, const VecX& q);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,9 +12,90 @@
 
 namespace capstan {
 
+namespace {
+
+constexpr int kDofsInBlock = 48;  // for one thread at a time: a free body takes less than a microsecond
+
+// Trees that no force joins to others: whole trees one after the other, one alone as a rule, and all that lie
+// between two that a tendon or an actuator joins. Each is balanced apart, so that what one does depends on
+// no other.
+struct Batch {
+  int tree_begin = 0, tree_end = 0;
+  int link_begin = 0, link_end = 0;
+  int stage_begin = 0, stage_end = 0;
+  double mass = 0;          // [kg]
+  ForceRange forces;        // has the range of dofs
+  bool has_forces = false;  // else k_1 and its gradient stay zero
+  int iterations = 0;
+  double residual = 0;
+  bool converged = true;
+
+  int num_dofs() const { return forces.dof_end - forces.dof_begin; }
+  auto of(VecX& x) const { return x.segment(forces.dof_begin, num_dofs()); }
+  auto of(const VecX& x) const { return x.segment(forces.dof_begin, num_dofs()); }
+};
+
+std::vector<Batch> make_batches(const Model& model) {
+  const int n = static_cast<int>(model.trees.size());
+  std::vector<int> reach(n);  // the last tree that must be in one batch with this one
+  for (int t = 0; t < n; ++t) reach[t] = t;
+  const auto join = [&](const Transmission& transmission) {
+    if (transmission.terms.empty() || transmission.tree >= 0) return;
+    int first = n, last = 0;
+    for (const auto& term : transmission.terms) {
+      const int t = model.links[model.dofs[term.dof].link].tree;
+      first = std::min(first, t), last = std::max(last, t);
+    }
+    reach[first] = std::max(reach[first], last);
+  };
+  for (const ModelTendon& tendon : model.tendons) join(tendon.transmission);
+  for (const ModelActuator& actuator : model.actuators) join(actuator.transmission);
+  std::vector<Batch> batches;
+  std::vector<int> bounds = {0};
+  for (int t = 0; t < n;) {
+    Batch b;
+    b.tree_begin = t;
+    for (int last = reach[t]; t <= last; ++t) last = std::max(last, reach[t]);
+    b.tree_end = t;
+    b.link_begin = model.trees[b.tree_begin].link_begin;
+    b.link_end = model.trees[t - 1].link_end;
+    b.stage_begin = model.links[b.link_begin].stage_begin;
+    b.stage_end = model.links[b.link_end - 1].stage_end;
+    for (int l = b.link_begin; l < b.link_end; ++l) b.mass += model.links[l].mass;
+    bounds.push_back(model.trees[t - 1].dof_end);
+    batches.push_back(std::move(b));
+  }
+  std::vector<ForceRange> ranges = make_force_ranges(model, bounds);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    Batch& b = batches[i];
+    b.forces = std::move(ranges[i]);
+    b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
+    for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
+      b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+  }
+  return batches;
+}
+
+// At least kDofsInBlock dofs each, but the last.
+std::vector<int> make_blocks(const std::vector<Batch>& batches) {
+  std::vector<int> blocks = {0};
+  int dofs = 0;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    dofs += batches[i].num_dofs();
+    if (dofs < kDofsInBlock && i + 1 < batches.size()) continue;
+    blocks.push_back(static_cast<int>(i) + 1);
+    dofs = 0;
+  }
+  return blocks;
+}
+
+}  // namespace
+
 struct Motion::Scratch {
-  Placement placement;  // at q^theta
-  Velocity velocity;    // at q^theta, v^theta
+  std::vector<Batch> batches;
+  std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread
+  Placement placement;      // at q^theta
+  Velocity velocity;        // at q^theta, v^theta
   TreeWorkspace tree;
   DerivativesWorkspace derivatives;
   ForceGradient gradient;
@@ -50,6 +132,8 @@ Motion make_motion(const Model& model) {
   motion.v_star = VecX::Zero(nv);
   motion.scratch = std::make_shared<Motion::Scratch>();
   Motion::Scratch& s = *motion.scratch;
+  s.batches = make_batches(model);
+  s.blocks = make_blocks(s.batches);
   s.placement = make_placement(model);
   s.velocity = make_velocity(model);
   s.tree = make_tree_workspace(model);
@@ -80,6 +164,12 @@ void check_sizes(const Model& model, const State& state, const Input& input) {
                     "{} and {}",
                     state.q.size(), state.v.size(), state.control.size(), nq, nv, nu),
         "begin with initial_state() of the same model");
+  }
+  if (!state.rest.empty() && state.rest.size() != model.trees.size()) {
+    throw InputError({},
+                     fmt::format("the state tells of {} trees whether they sleep; the model has {}",
+                                 state.rest.size(), model.trees.size()),
+                     "begin with initial_state() of the same model");
   }
   if (input.generalized_force.size() != 0 && input.generalized_force.size() != nv) {
     throw InputError({},
@@ -115,26 +205,38 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
 }
 
 // k_1 at (q^theta1, v^theta1) into s.tau, with its gradient.
-void calc_joint_forces(const Model& model, const State& state, double dt, const Scheme& scheme, const VecX& v,
-                       Scratch& s) {
-  s.v_vq = scheme.theta_vq * v + (1 - scheme.theta_vq) * state.v;
-  s.v = scheme.theta1 * v + (1 - scheme.theta1) * state.v;
-  move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q);
-  calc_forces(model, s.q, s.v, state.control, &s.tau, &s.gradient);
+void calc_joint_forces(const Model& model, const Batch& b, const State& state, double dt,
+                       const Scheme& scheme, const VecX& v, Scratch& s) {
+  if (!b.has_forces) return;
+  b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
+  b.of(s.v) = scheme.theta1 * b.of(v) + (1 - scheme.theta1) * b.of(state.v);
+  move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q, b.stage_begin, b.stage_end);
+  calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient);
+}
+
+// f(term) for each tendon and actuator of a batch whose gradient is in A.
+template <class F>
+void each_term(const ForceGradient& gradient, const ForceRange& range, const F& f) {
+  for (const int i : range.tendons) f(gradient.terms[i]);
+  for (const int i : range.actuators) f(gradient.terms[gradient.first_actuator + i]);
 }
 
 // A of equation 15 from M at q^theta and the gradient of k_1.
-void assemble_system(const Model& model, double dt, const Scheme& scheme, const Scratch& s, VecX* A) {
+void assemble_system(const Model& model, const Batch& b, double dt, const Scheme& scheme, const Scratch& s,
+                     VecX* A) {
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
-  A->setZero();
-  for (int i = 0; i < model.pattern.num_values(); ++i) (*A)[model.mass_in_system[i]] = s.M[i];
-  if (dd == 0) return;
   const BranchPattern& pattern = model.system_pattern;
-  for (int k = 0; k < model.num_velocities(); ++k) {
+  const int begin = b.forces.dof_begin, end = b.forces.dof_end;
+  A->segment(pattern.row_start[begin], pattern.row_start[end] - pattern.row_start[begin]).setZero();
+  for (int i = model.pattern.row_start[begin]; i < model.pattern.row_start[end]; ++i)
+    (*A)[model.mass_in_system[i]] = s.M[i];
+  if (dd == 0) return;
+  for (int k = begin; k < end; ++k) {
     (*A)[pattern.row_start[k + 1] - 1] += kk * s.gradient.stiffness[k] + dd * s.gradient.damping[k];
   }
-  for (const ForceGradient::Term& term : s.gradient.terms) {
+  each_term(s.gradient, b.forces, [&](const ForceGradient::Term& term) {
     const double c = kk * term.stiffness + dd * term.damping;
+    if (c == 0) return;
     const auto is_cut = [&](int dof) { return term.is_actuator && s.gradient.saturated[dof]; };
     for (const auto& i : term.transmission->terms) {
       if (is_cut(i.dof)) continue;
@@ -145,67 +247,63 @@ void assemble_system(const Model& model, double dt, const Scheme& scheme, const 
         }
       }
     }
-  }
+  });
 }
 
 // m(v), with M, velocities and k_1 left in the scratch memory.
-void calc_residual(const Model& model, const State& state, double dt, const Scheme& scheme, const VecX& v,
-                   Scratch& s, VecX* m) {
+void calc_residual(const Model& model, const Batch& b, const State& state, double dt, const Scheme& scheme,
+                   const VecX& v, Scratch& s, VecX* m) {
   if (scheme.theta > 0) {
-    s.v_vq = scheme.theta_vq * v + (1 - scheme.theta_vq) * state.v;
-    s.v = scheme.theta * v + (1 - scheme.theta) * state.v;
-    s.a = (v - state.v) / dt;
-    move(model, state.q, s.v_vq, scheme.theta * dt, &s.q);
-    calc_placement(model, s.q, &s.placement);
-    calc_velocity(model, s.placement, s.v, &s.velocity);
-    calc_inverse_dynamics(model, s.placement, s.velocity, &s.a, &s.tree, &s.inverse);
-    *m = dt * s.inverse;
+    b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
+    b.of(s.v) = scheme.theta * b.of(v) + (1 - scheme.theta) * b.of(state.v);
+    b.of(s.a) = (b.of(v) - b.of(state.v)) / dt;
+    move(model, state.q, s.v_vq, scheme.theta * dt, &s.q, b.stage_begin, b.stage_end);
+    calc_placement(model, s.q, &s.placement, b.link_begin, b.link_end);
+    calc_velocity(model, s.placement, s.v, &s.velocity, b.link_begin, b.link_end);
+    calc_inverse_dynamics(model, s.placement, s.velocity, &s.a, &s.tree, &s.inverse, b.link_begin,
+                          b.link_end);
+    b.of(*m) = dt * b.of(s.inverse);
   } else {  // s.M and s.inverse (the bias forces) are those of q0, v0
-    s.dv = v - state.v;
-    multiply(model.pattern, s.M.data(), s.dv.data(), m->data());
-    *m += dt * s.inverse;
+    b.of(s.dv) = b.of(v) - b.of(state.v);
+    multiply(model.pattern, s.M.data(), s.dv.data(), m->data(), b.forces.dof_begin, b.forces.dof_end);
+    b.of(*m) += dt * b.of(s.inverse);
   }
-  calc_joint_forces(model, state, dt, scheme, v, s);
-  *m -= dt * (s.tau + s.external);
+  calc_joint_forces(model, b, state, dt, scheme, v, s);
+  b.of(*m) -= dt * (b.of(s.tau) + b.of(s.external));
 }
 
 // Size of m, each component in units of its own momentum: sqrt(sum m_k^2 / M_kk).
-double scaled_norm(const Model& model, const VecX& M, const VecX& m) {
+double scaled_norm(const Model& model, const Batch& b, const VecX& M, const VecX& m) {
   double sum = 0;
-  for (int k = 0; k < m.size(); ++k) sum += m[k] * m[k] / M[model.pattern.row_start[k + 1] - 1];
+  for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
+    sum += m[k] * m[k] / M[model.pattern.row_start[k + 1] - 1];
   return std::sqrt(sum);
 }
 
 // What |m| is judged against: the momentum there is, what each kind of force brings in the step, and the
 // weight (so that forces which balance, or a pendulum that hangs still, do not make the scale vanish).
-double momentum_scale(const Model& model, const State& state, double dt, Scratch& s) {
-  multiply(model.pattern, s.M.data(), state.v.data(), s.m_trial.data());
-  return scaled_norm(model, s.M, s.m_trial) +
-         dt * (scaled_norm(model, s.M, s.inverse) + scaled_norm(model, s.M, s.gradient.magnitude)) +
-         dt * model.options.gravity.norm() * std::sqrt(total_mass(model));
+double momentum_scale(const Model& model, const Batch& b, const State& state, double dt, Scratch& s) {
+  multiply(model.pattern, s.M.data(), state.v.data(), s.m_trial.data(), b.forces.dof_begin, b.forces.dof_end);
+  return scaled_norm(model, b, s.M, s.m_trial) +
+         dt * (scaled_norm(model, b, s.M, s.inverse) + scaled_norm(model, b, s.M, s.gradient.magnitude)) +
+         dt * model.options.gravity.norm() * std::sqrt(b.mass);
 }
 
 // One Newton direction for the implicit schemes: the exact Jacobian of m at v, tree by tree.
-void calc_implicit_direction(const Model& model, const State& state, double dt, const Scheme& scheme,
-                             const VecX& v, Scratch& s, const VecX& m, VecX* dv) {
-  if (s.jacobian.empty()) {  // at the first implicit step: a tree of many dofs has a large one
-    for (const Tree& tree : model.trees) {
-      s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
-      s.lu.emplace_back(tree.num_dofs());
-    }
-  }
-  s.v = scheme.theta * v + (1 - scheme.theta) * state.v;
-  s.a = (v - state.v) / dt;
-  calc_derivative_terms(model, s.placement, s.velocity, s.v, s.a, &s.derivatives);
+void calc_implicit_direction(const Model& model, const Batch& b, const State& state, double dt,
+                             const Scheme& scheme, const VecX& v, Scratch& s, const VecX& m, VecX* dv) {
+  b.of(s.v) = scheme.theta * b.of(v) + (1 - scheme.theta) * b.of(state.v);
+  b.of(s.a) = (b.of(v) - b.of(state.v)) / dt;
+  calc_derivative_terms(model, s.placement, s.velocity, s.v, s.a, &s.derivatives, b.link_begin, b.link_end);
   const double kk = dt * dt * scheme.theta * scheme.theta_vq, dd = dt * scheme.theta;
-  s.v_vq = scheme.theta_vq * v + (1 - scheme.theta_vq) * state.v;
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+  b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
+  for (int t = b.tree_begin; t < b.tree_end; ++t) {
     const Tree& tree = model.trees[t];
     const int base = tree.dof_begin, n = tree.num_dofs();
     MatX& J = s.jacobian[t];
     // Columns of dq^theta/dv: theta dt theta_vq, times the left Jacobian of exp on quaternions.
     J.setZero();
-    add_derivatives(model, s.placement, s.velocity, s.derivatives, static_cast<int>(t), kk, 0, J);
+    add_derivatives(model, s.placement, s.velocity, s.derivatives, t, kk, 0, J);
     for (int l = tree.link_begin; l < tree.link_end; ++l) {
       for (int g = model.links[l].stage_begin; g < model.links[l].stage_end; ++g) {
         const Stage& stage = model.stages[g];
@@ -218,7 +316,7 @@ void calc_implicit_direction(const Model& model, const State& state, double dt, 
         }
       }
     }
-    add_derivatives(model, s.placement, s.velocity, s.derivatives, static_cast<int>(t), 0, dd, J);
+    add_derivatives(model, s.placement, s.velocity, s.derivatives, t, 0, dd, J);
     for (int k = base; k < tree.dof_end; ++k) {
       const int begin = model.pattern.row_start[k], end = model.pattern.row_start[k + 1];
       for (int i = begin; i < end - 1; ++i) {
@@ -229,130 +327,174 @@ void calc_implicit_direction(const Model& model, const State& state, double dt, 
       J(k - base, k - base) += s.M[end - 1] + kk * s.gradient.stiffness[k] + dd * s.gradient.damping[k];
     }
   }
-  for (const ForceGradient::Term& term : s.gradient.terms) {
-    const int t = term.transmission->tree, base = model.trees[t].dof_begin;
+  each_term(s.gradient, b.forces, [&](const ForceGradient::Term& term) {
     const double c = kk * term.stiffness + dd * term.damping;
+    if (c == 0) return;
+    const int t = term.transmission->tree, base = model.trees[t].dof_begin;
     for (const auto& i : term.transmission->terms) {
       if (term.is_actuator && s.gradient.saturated[i.dof]) continue;
       for (const auto& j : term.transmission->terms) {
         s.jacobian[t](i.dof - base, j.dof - base) += c * i.coefficient * j.coefficient;
       }
     }
-  }
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+  });
+  for (int t = b.tree_begin; t < b.tree_end; ++t) {
     const Tree& tree = model.trees[t];
     s.lu[t].compute(s.jacobian[t]);
     dv->segment(tree.dof_begin, tree.num_dofs()) = s.lu[t].solve(m.segment(tree.dof_begin, tree.num_dofs()));
   }
-  *dv *= -1;
+  b.of(*dv) *= -1;
 }
 
 // A stays positive definite for every finite state; where it is not, NaN in v* tells.
-void factor_system(const Model& model, Motion* motion) {
-  motion->A_factor = motion->A;
-  if (factor(model.system_pattern, motion->A_factor.data()) >= 0) {
-    motion->A_factor.setConstant(std::numeric_limits<double>::quiet_NaN());
+void factor_system(const Model& model, const Batch& b, Motion* motion) {
+  const BranchPattern& pattern = model.system_pattern;
+  const int begin = pattern.row_start[b.forces.dof_begin];
+  const int size = pattern.row_start[b.forces.dof_end] - begin;
+  motion->A_factor.segment(begin, size) = motion->A.segment(begin, size);
+  if (factor(pattern, motion->A_factor.data(), 0, b.forces.dof_begin, b.forces.dof_end) >= 0) {
+    motion->A_factor.segment(begin, size).setConstant(std::numeric_limits<double>::quiet_NaN());
   }
 }
 
 // v* and A of the theta-method.
-void solve_momentum_balance(const Model& model, const State& state, const Input& input, double dt,
-                            const Scheme& scheme, Motion* motion) {
+void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme, Batch& b,
+                            Motion* motion) {
   Scratch& s = *motion->scratch;
-  motion->converged = true;
-  motion->iterations = 0;
-  motion->residual = 0;
-  calc_placement(model, state.q, &motion->placement);
-  calc_external(model, motion->placement, input, &s.external);
-  calc_mass_matrix(model, motion->placement, &s.tree, &s.M);
-  calc_velocity(model, motion->placement, state.v, &s.velocity);
+  b.converged = true;
+  b.iterations = 0;
+  b.residual = 0;
+  calc_mass_matrix(model, motion->placement, &s.tree, &s.M, b.link_begin, b.link_end);
+  calc_velocity(model, motion->placement, state.v, &s.velocity, b.link_begin, b.link_end);
   VecX& v = motion->v_star;
-  v = state.v;
+  b.of(v) = b.of(state.v);
   if (scheme.theta == 0) {
-    calc_inverse_dynamics(model, motion->placement, s.velocity, nullptr, &s.tree, &s.inverse);
+    calc_inverse_dynamics(model, motion->placement, s.velocity, nullptr, &s.tree, &s.inverse, b.link_begin,
+                          b.link_end);
   }
 
   // Newton on m(v) = 0 from v0. With theta = theta1 = 0 one step is the answer, and with theta = 0 it is one
   // too unless an effort limit begins or ceases to hold.
   constexpr int kMaxIterations = 50;
   constexpr double kTolerance = 1e-14, kAcceptable = 1e-9;
-  calc_residual(model, state, dt, scheme, v, s, &s.m);
-  double norm = scaled_norm(model, s.M, s.m);
+  calc_residual(model, b, state, dt, scheme, v, s, &s.m);
+  double norm = scaled_norm(model, b, s.M, s.m);
   if (!std::isfinite(norm)) {  // a force or a state that is not finite, or too large: NaN in v* tells where
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-    for (int k = 0; k < v.size(); ++k) {
+    for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k) {
       if (!std::isfinite(s.m[k])) v[k] = kNan;
     }
-    if (v.allFinite()) v.setConstant(kNan);
-    motion->residual = kNan;
-    motion->converged = false;
+    if (b.of(v).allFinite()) b.of(v).setConstant(kNan);
+    b.residual = kNan;
+    b.converged = false;
     return;
   }
-  const double scale = norm + momentum_scale(model, state, dt, s);
+  const double scale = norm + momentum_scale(model, b, state, dt, s);
   std::uint64_t assembled = 0;
-  for (; motion->iterations < kMaxIterations; ++motion->iterations) {
+  for (; b.iterations < kMaxIterations; ++b.iterations) {
     if (scheme.theta > 0) {
-      calc_mass_matrix(model, s.placement, &s.tree, &s.M);
-      calc_implicit_direction(model, state, dt, scheme, v, s, s.m, &s.dv);
+      calc_mass_matrix(model, s.placement, &s.tree, &s.M, b.link_begin, b.link_end);
+      calc_implicit_direction(model, b, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
-      assembled = signature(s.gradient);
-      assemble_system(model, dt, scheme, s, &motion->A);
-      factor_system(model, motion);
-      s.dv = -s.m;
-      solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data());
+      assembled = signature(s.gradient, b.forces);
+      assemble_system(model, b, dt, scheme, s, &motion->A);
+      factor_system(model, b, motion);
+      b.of(s.dv) = -b.of(s.m);
+      solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), b.forces.dof_begin,
+                     b.forces.dof_end);
     }
-    s.v_trial = v + s.dv;
+    b.of(s.v_trial) = b.of(v) + b.of(s.dv);
     if (scheme.theta == 0 && scheme.theta1 == 0) {
-      v = s.v_trial;
-      ++motion->iterations;
+      b.of(v) = b.of(s.v_trial);
+      ++b.iterations;
       return;
     }
     // Backtracking on |m|; s.dv is scratch of calc_residual, so the step is kept as v_trial - v.
     double step = 1, trial = 0;
     for (int k = 0; k < 30; ++k) {
-      calc_residual(model, state, dt, scheme, s.v_trial, s, &s.m_trial);
-      trial = scaled_norm(model, s.M, s.m_trial);
+      calc_residual(model, b, state, dt, scheme, s.v_trial, s, &s.m_trial);
+      trial = scaled_norm(model, b, s.M, s.m_trial);
       if (trial <= (1 - 1e-4 * step) * norm || trial <= kTolerance * scale) break;
       step /= 2;
-      s.v_trial = v + 0.5 * (s.v_trial - v);
+      b.of(s.v_trial) = b.of(v) + 0.5 * (b.of(s.v_trial) - b.of(v));
     }
     const bool better = trial < norm;
     if (better) {
-      v = s.v_trial;
-      s.m.swap(s.m_trial);
+      b.of(v) = b.of(s.v_trial);
+      b.of(s.m) = b.of(s.m_trial);
       norm = trial;
     } else {
-      calc_residual(model, state, dt, scheme, v, s, &s.m);
+      calc_residual(model, b, state, dt, scheme, v, s, &s.m);
     }
     if (!better || norm <= kTolerance * scale) {
-      ++motion->iterations;
+      ++b.iterations;
       break;
     }
   }
-  motion->residual = scale > 0 ? norm / scale : 0;
-  motion->converged = motion->residual <= kAcceptable;
+  b.residual = scale > 0 ? norm / scale : 0;
+  b.converged = b.residual <= kAcceptable;
   // A at v*, for the contact problem.
   if (scheme.theta > 0) {
-    calc_residual(model, state, dt, scheme, v, s, &s.m_trial);
-    calc_mass_matrix(model, s.placement, &s.tree, &s.M);
-  } else if (assembled == signature(s.gradient)) {
+    calc_residual(model, b, state, dt, scheme, v, s, &s.m_trial);
+    calc_mass_matrix(model, s.placement, &s.tree, &s.M, b.link_begin, b.link_end);
+  } else if (assembled == signature(s.gradient, b.forces)) {
     return;
   }
-  assemble_system(model, dt, scheme, s, &motion->A);
-  factor_system(model, motion);
+  assemble_system(model, b, dt, scheme, s, &motion->A);
+  factor_system(model, b, motion);
+}
+
+bool is_asleep(const Batch& b, std::span<const char> asleep) {
+  return !asleep.empty() && std::all_of(asleep.begin() + b.tree_begin, asleep.begin() + b.tree_end,
+                                        [](char sleeps) { return sleeps != 0; });
 }
 
 }  // namespace
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, Motion* motion) {
+                      const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
+                      Motion* motion) {
   check_sizes(model, state, input);
-  solve_momentum_balance(model, state, input, dt, scheme, motion);
-  if (!model.options.conserve_momentum || !motion->v_star.allFinite()) return;
   Scratch& s = *motion->scratch;
-  s.external += s.tau;
-  balance_momentum(model, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
-                   s.external, dt, scheme.theta_vq, &s.momentum, &motion->v_star);
+  if (scheme.theta > 0 && s.jacobian.empty()) {  // a tree of many dofs has a large one
+    for (const Tree& tree : model.trees) {
+      s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
+      s.lu.emplace_back(tree.num_dofs());
+    }
+  }
+  const auto each_batch = [&](const auto& f) {
+    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int block) {
+      for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
+    });
+  };
+  each_batch([&](Batch& b) { calc_placement(model, state.q, &motion->placement, b.link_begin, b.link_end); });
+  calc_external(model, motion->placement, input, &s.external);
+  each_batch([&](Batch& b) {
+    if (is_asleep(b, asleep)) {
+      b.of(motion->v_star).setZero();
+      b.iterations = 0;
+      b.residual = 0;
+      b.converged = true;
+      return;
+    }
+    solve_momentum_balance(model, state, dt, scheme, b, motion);
+    if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
+    b.of(s.external) += b.of(s.tau);
+    const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
+    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+      if (!conserves_momentum(model, t)) continue;
+      balance_momentum(model, t, state, motion->placement, at_forces, s.external, dt, scheme.theta_vq,
+                       &s.momentum, &motion->v_star);
+    }
+  });
+  motion->iterations = 0;
+  motion->residual = 0;
+  motion->converged = true;
+  for (const Batch& b : s.batches) {
+    motion->iterations = std::max(motion->iterations, b.iterations);
+    if (!(b.residual <= motion->residual)) motion->residual = b.residual;
+    motion->converged = motion->converged && b.converged;
+  }
 }
 
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,

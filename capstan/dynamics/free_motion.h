@@ -21,7 +21,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
+#include "capstan/base/parallel.h"
 #include "capstan/dynamics/forces.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/dynamics/tree_derivatives.h"
@@ -41,8 +43,8 @@ struct Motion {
   VecX A;               // values in the rows of Model::system_pattern
   VecX A_factor;        // L^T D L of A
   VecX v_star;          // [dofs]
-  int iterations = 0;   // Newton steps taken
-  double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*
+  int iterations = 0;   // Newton steps taken, by the tree that took most
+  double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*: the largest
   bool converged = false;
 
   struct Scratch;
@@ -50,9 +52,15 @@ struct Motion {
 };
 Motion make_motion(const Model& model);
 
-// Computes v* and A from a state. `motion` holds the result.
+// Computes v* and A from a state. `motion` holds the result, which has the same bits for any number of
+// threads. Trees that are `asleep` ([trees], or empty for none) get v* = 0 and keep an old A.
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, Motion* motion);
+                      const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
+                      Motion* motion);
+inline void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
+                             const Scheme& scheme, Motion* motion) {
+  calc_free_motion(model, state, input, dt, scheme, {}, Threads(1), motion);
+}
 
 // Corrects the root velocity of one tree in v, the velocities after constraints: for trees that only
 // constraints within themselves act on (joint limits, self-contact), whose momentum they do not change. The

@@ -122,15 +122,6 @@ bool conserves_momentum(const Model& model, int t) {
   return true;
 }
 
-void balance_momentum(const Model& model, const State& state, const Placement& start,
-                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                      MomentumWorkspace* w, VecX* v) {
-  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
-    if (conserves_momentum(model, t))
-      balance_momentum(model, t, state, start, at_forces, force, dt, theta_vq, w, v);
-  }
-}
-
 void balance_momentum(const Model& model, int t, const State& state, const Placement& start,
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* w, VecX* v) {
@@ -210,8 +201,8 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
 }
 
 void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
-                      double dt, double theta_vq, MomentumWorkspace* w, VecX* q1) {
-  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+                      double dt, double theta_vq, int begin, int end, MomentumWorkspace* w, VecX* q1) {
+  for (int t = begin; t < end; ++t) {
     const Tree& tree = model.trees[t];
     const Link& root = model.links[tree.link_begin];
     const Stage& stage = model.stages[root.stage_begin];

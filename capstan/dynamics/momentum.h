@@ -35,19 +35,16 @@ MomentumWorkspace make_momentum_workspace(const Model& model);
 // Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
 bool conserves_momentum(const Model& model, int tree);
 
-// Corrects the root velocities in `v`. `start` is at q0; `at_forces` is where the moments of gravity and of
-// forces on the root are taken (q^theta); `force` are the generalized forces other than gravity.
-void balance_momentum(const Model& model, const State& state, const Placement& start,
-                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                      MomentumWorkspace* workspace, VecX* v);
-// Of one tree, which conserves_momentum() says yes to.
+// Corrects the root velocity of a tree that conserves_momentum() says yes to. `start` is at q0; `at_forces`
+// is where the moments of gravity and of forces on the root are taken (q^theta); `force` are the generalized
+// forces other than gravity. Trees share no memory in the workspace.
 void balance_momentum(const Model& model, int tree, const State& state, const Placement& start,
                       const Placement& at_forces, const VecX& force, double dt, double theta_vq,
                       MomentumWorkspace* workspace, VecX* v);
 
-// Shifts the free roots in `q1`, which is q0 moved along v^theta_vq, so that each tree's centre of mass goes
-// with its momentum.
+// Shifts the free roots of the trees [begin, end) in `q1`, which is q0 moved along v^theta_vq, so that each
+// tree's centre of mass goes with its momentum.
 void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
-                      double dt, double theta_vq, MomentumWorkspace* workspace, VecX* q1);
+                      double dt, double theta_vq, int begin, int end, MomentumWorkspace* workspace, VecX* q1);
 
 }  // namespace capstan

@@ -198,9 +198,17 @@ Vec6 body_velocity(const Model& model, const Placement& placement, const Velocit
 
 void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX* a, TreeWorkspace* w, VecX* tau) {
-  const int n = model.num_links();
+  calc_inverse_dynamics(model, placement, velocity, a, w, tau, 1, model.num_links());
+}
+
+void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values) {
+  calc_mass_matrix(model, placement, w, values, 1, model.num_links());
+}
+
+void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX* a, TreeWorkspace* w, VecX* tau, int begin, int end) {
   const Vec6 minus_g = slide(-model.options.gravity);
-  for (int l = 1; l < n; ++l) {
+  for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     Vec6 A = (link.parent == 0 ? minus_g : w->acceleration[link.parent]) + velocity.bias[l];
     if (a != nullptr) {
@@ -211,7 +219,7 @@ void calc_inverse_dynamics(const Model& model, const Placement& placement, const
     w->force[l] = I * A + cross_force(velocity.V[l], I * velocity.V[l]);
     if (link.weightless_mass > 0) w->force[l] += weight_not_felt(model, placement, l);
   }
-  for (int l = n - 1; l > 0; --l) {
+  for (int l = end - 1; l >= begin; --l) {
     const Link& link = model.links[l];
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
       (*tau)[k] = placement.S[k].dot(w->force[l]);
@@ -221,10 +229,10 @@ void calc_inverse_dynamics(const Model& model, const Placement& placement, const
   }
 }
 
-void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values) {
-  const int n = model.num_links();
-  for (int l = 1; l < n; ++l) w->composite[l] = placement.inertia[l];
-  for (int l = n - 1; l > 0; --l) {
+void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values,
+                      int begin_link, int end_link) {
+  for (int l = begin_link; l < end_link; ++l) w->composite[l] = placement.inertia[l];
+  for (int l = end_link - 1; l >= begin_link; --l) {
     const Link& link = model.links[l];
     if (link.parent > 0) w->composite[link.parent] += w->composite[l];
     for (int k = link.dof_begin; k < link.dof_end; ++k) {

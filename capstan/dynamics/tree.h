@@ -48,7 +48,7 @@ Placement make_placement(const Model& model);
 Velocity make_velocity(const Model& model);
 TreeWorkspace make_tree_workspace(const Model& model);
 
-// Of all links, or of the links [begin, end) of whole trees.
+// Of all links, or of the links [begin, end) of whole trees; likewise below.
 void calc_placement(const Model& model, const VecX& q, Placement* placement);
 void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin, int end);
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity);
@@ -63,9 +63,13 @@ Vec6 body_velocity(const Model& model, const Placement& placement, const Velocit
 // damping, actuators (see dynamics/forces.h). a may be null for zero.
 void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX* a, TreeWorkspace* workspace, VecX* tau);
+void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX* a, TreeWorkspace* workspace, VecX* tau, int begin, int end);
 
 // Composite rigid bodies: the mass matrix with rotor inertia, in the rows of Model::pattern.
 void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* workspace, VecX* values);
+void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* workspace, VecX* values,
+                      int begin, int end);
 
 // Articulated bodies, O(n): a = M^-1 (tau - bias forces).
 void calc_forward_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,

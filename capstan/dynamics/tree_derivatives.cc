@@ -45,18 +45,23 @@ DerivativesWorkspace make_derivatives_workspace(const Model& model) {
 
 void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX& v, const VecX& a, DerivativesWorkspace* w) {
+  calc_derivative_terms(model, placement, velocity, v, a, w, 1, model.num_links());
+}
+
+void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX& v, const VecX& a, DerivativesWorkspace* w, int begin, int end) {
   Vec6 minus_g = Vec6::Zero();
   minus_g.tail<3>() = -model.options.gravity;
-  for (int l = 1; l < model.num_links(); ++l) {
+  for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity.V[link.parent];
     Vec6 A = link.parent == 0 ? minus_g : w->acceleration[link.parent];
-    const auto advance = [&](int begin, int end) {
-      for (int k = begin; k < end; ++k) {
+    const auto advance = [&](int first, int last) {
+      for (int k = first; k < last; ++k) {
         V += v[k] * placement.S[k];
         A += a[k] * placement.S[k] + v[k] * velocity.S_dot[k];
       }
-      for (int k = begin; k < end; ++k) {
+      for (int k = first; k < last; ++k) {
         w->P[k] = cross_motion(V, placement.S[k]);
         w->Q[k] = cross_motion(A, placement.S[k]) + cross_motion(V, w->P[k]);
       }
@@ -79,7 +84,7 @@ void calc_derivative_terms(const Model& model, const Placement& placement, const
     w->B[l] = -X.transpose() * w->I[l] - w->I[l] * X + cross_force_matrix(h);
     w->force[l] = I * A + cross_force(V_l, h);
   }
-  for (int l = model.num_links() - 1; l > 0; --l) {
+  for (int l = end - 1; l >= begin; --l) {
     const int p = model.links[l].parent;
     if (p == 0) continue;
     w->I[p] += w->I[l];

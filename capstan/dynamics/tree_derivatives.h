@@ -32,9 +32,12 @@ struct DerivativesWorkspace {
 DerivativesWorkspace make_derivatives_workspace(const Model& model);
 
 // Adds scale_q dtau/dq + scale_v dtau/dv of tree `t` to the dense block `jacobian` (num_dofs x num_dofs of
-// the tree). calc_derivative_terms must have been called at the same q, v, a.
+// the tree). calc_derivative_terms, of all links or of the links [begin, end) of whole trees, must have been
+// called at the same q, v, a.
 void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX& v, const VecX& a, DerivativesWorkspace* workspace);
+void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,
+                           const VecX& v, const VecX& a, DerivativesWorkspace* workspace, int begin, int end);
 void add_derivatives(const Model& model, const Placement& placement, const Velocity& velocity,
                      const DerivativesWorkspace& workspace, int t, double scale_q, double scale_v,
                      Eigen::Ref<MatX> jacobian);

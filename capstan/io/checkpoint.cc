@@ -12,7 +12,7 @@ namespace capstan {
 namespace {
 
 constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'R', 'U', 'N'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr long kMaxBytes = 4L << 30;
 
 // In front of the bytes of save(); little-endian as they are. The checksum is of the fields before it; the
@@ -20,8 +20,8 @@ constexpr long kMaxBytes = 4L << 30;
 struct Header {
   char magic[8];
   std::uint32_t version;
-  std::int32_t integrator, contact_law, keep_going, unused;
-  double dt, start_time, duration;
+  std::int32_t integrator, contact_law, keep_going, sleep;
+  double sleep_speed, sleep_time, dt, start_time, duration;
   std::uint64_t checksum;
 };
 
@@ -40,6 +40,9 @@ void write_checkpoint(const std::string& path, const Model& model, const Checkpo
   header.integrator = static_cast<std::int32_t>(checkpoint.options.integrator);
   header.contact_law = static_cast<std::int32_t>(checkpoint.options.contact.law);
   header.keep_going = !checkpoint.options.fail_if_not_converged;
+  header.sleep = checkpoint.options.sleep.on;
+  header.sleep_speed = checkpoint.options.sleep.speed;
+  header.sleep_time = checkpoint.options.sleep.time;
   header.dt = checkpoint.options.dt;
   header.start_time = checkpoint.start_time;
   header.duration = checkpoint.duration;
@@ -77,6 +80,7 @@ Checkpoint read_checkpoint(const std::string& path, const Model& model) {
   checkpoint.options.integrator = static_cast<Integrator>(header.integrator);
   checkpoint.options.contact.law = static_cast<ContactLaw>(header.contact_law);
   checkpoint.options.fail_if_not_converged = header.keep_going == 0;
+  checkpoint.options.sleep = {header.sleep != 0, header.sleep_speed, header.sleep_time};
   checkpoint.start_time = header.start_time;
   checkpoint.duration = header.duration;
   checkpoint.state = restore(model, {bytes.begin() + sizeof header, bytes.end()}, where);

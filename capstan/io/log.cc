@@ -150,6 +150,15 @@ std::vector<LogColumn> log_numbers() {
   columns.push_back({"solver", "contact.islands", "1"});
   columns.push_back({"solver", "contact.factorizations", "1"});
   columns.push_back({"solver", "contact.line_search_evaluations", "1"});
+  columns.push_back({"solver", "trees.asleep", "1"});
+  columns.push_back({"judge", "judge.momentum", "1"});
+  columns.push_back({"judge", "judge.complementarity", "1"});
+  columns.push_back({"judge", "judge.law", "1"});
+  columns.push_back({"judge", "judge.cone_violation", "N s"});
+  columns.push_back({"judge", "judge.penetration", "m"});
+  columns.push_back({"judge", "judge.stick_slip", "m/s"});
+  columns.push_back({"judge", "judge.friction_gain", "J"});
+  columns.push_back({"judge", "judge.dissipated_power", "W"});
   return columns;
 }
 
@@ -174,7 +183,7 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers) {
   const Mechanics m = calc_mechanics(model, state);
-  numbers->resize(19);
+  numbers->resize(28);
   int n = 0;
   for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*numbers)[n++] = e;
   for (const double p : m.momentum) (*numbers)[n++] = p;
@@ -187,6 +196,12 @@ void calc_log_numbers(const Model& model, const State& state, const Report& repo
   (*numbers)[n++] = report.solver.islands;
   (*numbers)[n++] = report.solver.factorizations;
   (*numbers)[n++] = report.solver.line_search_evaluations;
+  (*numbers)[n++] = report.asleep;
+  const Residual& r = report.judge;
+  for (const double x : {r.momentum, r.complementarity, r.law, r.cone_violation, r.penetration, r.stick_slip,
+                         r.friction_gain, r.dissipated_power}) {
+    (*numbers)[n++] = x;
+  }
   CAPSTAN_ASSERT(n == numbers->size());
 }
 

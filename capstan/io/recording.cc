@@ -81,6 +81,7 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_q = model.num_positions;
   h.num_v = model.num_velocities();
   h.num_control = static_cast<int>(model.actuators.size());
+  h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
   return h;

@@ -62,6 +62,7 @@ struct RecordingHeader {
   StepOptions options;
   double duration = 0;  // [s] that the run was to last
   int num_q = 0, num_v = 0, num_control = 0;
+  int num_rest = 0;  // trees, where the run lets them sleep; else 0, and frames do not tell
   std::vector<LogColumn> numbers;
 };
 

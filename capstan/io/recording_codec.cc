@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "recordings are little-endian");
 static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
@@ -97,17 +97,27 @@ void join_planes(const Bytes& planes, std::uint8_t* words, std::size_t count, st
 }
 
 std::size_t words_of_frame(const RecordingHeader& h) {
-  return 3 + h.num_q + h.num_v + h.num_control + h.numbers.size();
+  return 3 + h.num_q + h.num_v + h.num_control + h.numbers.size() +
+         (h.num_rest > 0 ? 1 + 2 * static_cast<std::size_t>(h.num_rest) : 0);
 }
 
-// time, step, hash, q, v, control, numbers as 64-bit words.
-void put_words(const RecordedFrame& frame, std::uint64_t* w) {
+// time, step, hash, q, v, control, numbers, and where trees may sleep how many tell and their Rest, as 64-bit
+// words.
+void put_words(const RecordingHeader& h, const RecordedFrame& frame, std::uint64_t* w) {
   const auto word = [&w](const auto& x) { *w++ = std::bit_cast<std::uint64_t>(x); };
   word(frame.state.time);
   word(frame.state.step);
   word(frame.hash);
   for (const VecX* x : {&frame.state.q, &frame.state.v, &frame.state.control, &frame.numbers}) {
     for (const double number : *x) word(number);
+  }
+  if (h.num_rest == 0) return;
+  word(static_cast<std::uint64_t>(frame.state.rest.size()));
+  for (int t = 0; t < h.num_rest; ++t) {
+    const Rest rest = frame.state.rest.empty() ? Rest{} : frame.state.rest[t];
+    *w++ = static_cast<std::uint64_t>(static_cast<std::uint32_t>(rest.still)) << 32 |
+           static_cast<std::uint32_t>(rest.island);
+    *w++ = rest.digest;
   }
 }
 void get_words(const RecordingHeader& h, const std::uint64_t* w, RecordedFrame* frame) {
@@ -122,6 +132,13 @@ void get_words(const RecordingHeader& h, const std::uint64_t* w, RecordedFrame* 
   take(h.num_v, &frame->state.v);
   take(h.num_control, &frame->state.control);
   take(static_cast<int>(h.numbers.size()), &frame->numbers);
+  if (h.num_rest == 0 || *w++ == 0) return;
+  frame->state.rest.resize(h.num_rest);
+  for (Rest& rest : frame->state.rest) {
+    rest.still = static_cast<std::int32_t>(*w >> 32);
+    rest.island = static_cast<std::int32_t>(*w++ & 0xffffffffu);
+    rest.digest = *w++;
+  }
 }
 
 void put_input(const RecordedInput& in, Out* out) {
@@ -157,13 +174,15 @@ Bytes encode_header(const RecordingHeader& h) {
   for (const std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) out.put(*text);
   out.put(h.fingerprint);
   const StepOptions& o = h.options;
-  for (const double x : {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta,
-                         o.newton.relative_tolerance, o.newton.absolute_tolerance, h.duration}) {
+  for (const double x :
+       {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta, o.newton.relative_tolerance,
+        o.newton.absolute_tolerance, o.sleep.speed, o.sleep.time, h.duration}) {
     out.put(x);
   }
   for (const int x : {static_cast<int>(o.integrator), static_cast<int>(o.contact.law),
                       static_cast<int>(o.contact.normal_law), o.newton.max_iterations,
-                      static_cast<int>(o.fail_if_not_converged), h.num_q, h.num_v, h.num_control}) {
+                      static_cast<int>(o.fail_if_not_converged), static_cast<int>(o.sleep.on), h.num_q,
+                      h.num_v, h.num_control, h.num_rest}) {
     out.put(static_cast<std::int32_t>(x));
   }
   out.put(static_cast<std::uint64_t>(h.numbers.size()));
@@ -193,8 +212,9 @@ RecordingHeader decode_header(const Bytes& bytes) {
   for (std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) *text = in.text();
   h.fingerprint = in.get<std::uint64_t>();
   StepOptions& o = h.options;
-  for (double* x : {&o.dt, &o.contact.sigma, &o.contact.beta, &o.contact.constraint_beta,
-                    &o.newton.relative_tolerance, &o.newton.absolute_tolerance, &h.duration}) {
+  for (double* x :
+       {&o.dt, &o.contact.sigma, &o.contact.beta, &o.contact.constraint_beta, &o.newton.relative_tolerance,
+        &o.newton.absolute_tolerance, &o.sleep.speed, &o.sleep.time, &h.duration}) {
     *x = in.get<double>();
   }
   const auto integer = [&in](int least, int most) {
@@ -208,9 +228,11 @@ RecordingHeader decode_header(const Bytes& bytes) {
   o.contact.normal_law = static_cast<NormalLaw>(integer(0, static_cast<int>(NormalLaw::kelvin_voigt)));
   o.newton.max_iterations = integer(0, kMany);
   o.fail_if_not_converged = integer(0, 1) != 0;
+  o.sleep.on = integer(0, 1) != 0;
   h.num_q = integer(0, kMany);
   h.num_v = integer(0, kMany);
   h.num_control = integer(0, kMany);
+  h.num_rest = integer(0, kMany);
   h.numbers.resize(in.count(3 * sizeof(std::uint64_t)));
   for (LogColumn& c : h.numbers) {
     for (std::string* text : {&c.group, &c.name, &c.unit}) *text = in.text();
@@ -244,7 +266,7 @@ Bytes encode_frames(const RecordingHeader& h, const std::vector<RecordedFrame>& 
   std::vector<RecordedContact> contacts;
   Out inputs;
   for (std::size_t f = 0; f < n; ++f) {
-    put_words(frames[f], now.data());
+    put_words(h, frames[f], now.data());
     for (std::size_t w = 0; w < width; ++w) words[w * n + f] = now[w] ^ before[w];
     std::swap(now, before);
     out.put(static_cast<std::uint32_t>(frames[f].contacts.size()));

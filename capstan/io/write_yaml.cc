@@ -335,6 +335,9 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
       .scalar("constraint_beta", contact.constraint_beta, plain.contact.constraint_beta)
       .scalar("tolerance", o.tolerance, plain.tolerance);
   options.scalar("duration", o.duration, plain.duration);
+  options.flag("sleep", o.sleep.on, false)
+      .scalar("sleep_speed", o.sleep.speed, plain.sleep.speed)
+      .scalar("sleep_time", o.sleep.time, plain.sleep.time);
   options.flag("collide_parent_child", o.collide_parent_child, false)
       .flag("balance_inertia", o.balance_inertia, false);
   if (!options.inside.empty()) out += "options: " + options.str() + "\n";

@@ -35,6 +35,9 @@ void read_options(YamlFields* root, Options* options) {
   fields.number("constraint_beta", &contact.constraint_beta, kPositive);
   fields.number("tolerance", &options->tolerance, kPositive);
   fields.number("duration", &options->duration, kPositive);
+  fields.flag("sleep", &options->sleep.on);
+  fields.number("sleep_speed", &options->sleep.speed, kPositive);
+  fields.number("sleep_time", &options->sleep.time, kPositive);
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);
   fields.done();

@@ -26,9 +26,13 @@ BranchPattern make_branch_pattern(std::vector<int> parent) {
 }
 
 int factor(const BranchPattern& pattern, double* values, double smallest_pivot) {
+  return factor(pattern, values, smallest_pivot, 0, pattern.size());
+}
+
+int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin, int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
-  for (int k = pattern.size() - 1; k >= 0; --k) {
+  for (int k = end - 1; k >= begin; --k) {
     double* row = values + start[k];
     const int* column = columns + start[k];
     const int last = start[k + 1] - start[k] - 1;
@@ -82,9 +86,13 @@ void half_solve_in_place(const BranchPattern& pattern, const double* factored, i
 }
 
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y) {
-  const int n = pattern.size();
-  std::fill(y, y + n, 0.0);
-  for (int k = 0; k < n; ++k) {
+  multiply(pattern, values, x, y, 0, pattern.size());
+}
+
+void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y, int begin,
+              int end) {
+  std::fill(y + begin, y + end, 0.0);
+  for (int k = begin; k < end; ++k) {
     const double* row = values + pattern.row_start[k];
     const int* column = pattern.columns.data() + pattern.row_start[k];
     const int last = pattern.row_size(k) - 1;

@@ -30,10 +30,12 @@ BranchPattern make_branch_pattern(std::vector<int> parent);
 // In place: values of H become those of L (off the diagonal) and D. Returns -1, or the unknown whose pivot is
 // not above `smallest_pivot` (H is not positive definite).
 int factor(const BranchPattern& pattern, double* values, double smallest_pivot = 0);
+// The same for the unknowns [begin, end) of whole trees only; likewise below. Values, x and y still begin
+// with unknown 0.
+int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin, int end);
 
 // x = H^-1 x with a factored H.
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x);
-// The same for the unknowns [begin, end) of whole trees only; x still begins with unknown 0.
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end);
 
 // x = D^-1/2 L^-T x with a factored H, for an x that is zero but for unknown k and its ancestors: x has these
@@ -42,6 +44,8 @@ void half_solve_in_place(const BranchPattern& pattern, const double* factored, i
 
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);
+void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y, int begin,
+              int end);
 
 // Rows and columns [begin, end) as a dense symmetric matrix.
 void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense);

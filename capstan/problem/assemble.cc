@@ -26,6 +26,16 @@ struct Assembler {
   double dt;
   AssemblyWorkspace& w;
   Problem& problem;
+  std::span<const char> asleep;
+
+  // Constraints connect only trees that sleep together.
+  bool sleeps(int dof) const { return !asleep.empty() && asleep[tree_of(model.dofs[dof].link)] != 0; }
+  bool sleeps(const ModelConstraint& c) const {
+    if (asleep.empty()) return false;
+    if (c.type == ConstraintType::coupler) return sleeps(model.joints[c.joint_a].v);
+    const int a = model.bodies[c.body_a].link, b = model.bodies[c.body_b].link, link = a > 0 ? a : b;
+    return link > 0 && asleep[tree_of(link)] != 0;
+  }
 
   int tree_of(int link) const { return model.links[link].tree; }
 
@@ -306,6 +316,7 @@ struct Assembler {
   void add_dof_laws() {
     for (const ModelJoint& joint : model.joints) {
       const int n = num_velocities(joint.type);
+      if (n == 0 || sleeps(joint.v)) continue;
       if (joint.type == JointType::ball) {
         if (!joint.limits.empty()) add_ball_limit(joint);
       } else {
@@ -359,6 +370,7 @@ struct Assembler {
 
   void add_tendons() {
     for (const ModelTendon& tendon : model.tendons) {
+      if (tendon.transmission.terms.empty() || sleeps(tendon.transmission.terms.front().dof)) continue;
       double length = 0, speed = 0;
       for (const auto& term : tendon.transmission.terms) {
         length += term.coefficient * state.q[model.dofs[term.dof].q];
@@ -470,7 +482,7 @@ struct Assembler {
 
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
-              AssemblyWorkspace* workspace, Problem* problem) {
+              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep) {
   problem->model = &model;
   problem->motion = &motion;
   problem->dt = dt;
@@ -489,7 +501,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   workspace->half.resize(model.num_velocities(), 6);
   workspace->inverse.resize(model.trees.size());
   workspace->has_inverse.assign(model.trees.size(), false);
-  Assembler a{model, state, input, motion, dt, *workspace, *problem};
+  Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
   a.add_contacts(contacts);
   a.add_dof_laws();
   a.add_tendons();
@@ -504,7 +516,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
     const ModelConstraint& c = model.constraints[i];
-    if (!c.active) continue;
+    if (!c.active || a.sleeps(c)) continue;
     if (c.type == ConstraintType::coupler) {
       a.add_coupler(c, i);
     } else {

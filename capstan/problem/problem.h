@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "capstan/contacts/contacts.h"
@@ -80,9 +81,10 @@ struct AssemblyWorkspace {
   Placement ahead;
 };
 
-// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act.
+// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that
+// are `asleep` ([trees], or empty for none) have no constraints.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
-              AssemblyWorkspace* workspace, Problem* problem);
+              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {});
 
 }  // namespace capstan

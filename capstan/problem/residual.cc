@@ -22,42 +22,97 @@ double calc_cost(const ScalarLaw& law, double v) {
   return cost;
 }
 
+// Velocity of the point of a link that is now at p_W; zero for the world.
+Vec3 point_velocity(const Model& model, const Placement& placement, const Velocity& velocity, int link,
+                    const Vec3& p_W) {
+  if (link == 0) return Vec3::Zero();
+  const Vec6& V = velocity.V[link];
+  return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].tree]));
+}
+
+void add_impulse(const Model& model, const Placement& placement, int link, const Vec3& p_W,
+                 const Vec3& impulse_W, std::vector<Vec6>* wrench) {
+  if (link == 0) return;
+  Vec6& w = (*wrench)[link];
+  w.head<3>() += cross(Vec3(p_W - placement.origin[model.links[link].tree]), impulse_W);
+  w.tail<3>() += impulse_W;
+}
+
+// J^T gamma of impulses on links: each link passes on to its parent what acts on it.
+void collect_at_joints(const Model& model, const Placement& placement, std::vector<Vec6>* wrench,
+                       VecX* generalized) {
+  for (int l = model.num_links() - 1; l > 0; --l) {
+    const Link& link = model.links[l];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) (*generalized)[k] = placement.S[k].dot((*wrench)[l]);
+    if (link.parent > 0) (*wrench)[link.parent] += (*wrench)[l];
+  }
+}
+
+// What the contacts of a problem say, but for the balance of momentum; their impulses go to J^T gamma.
+void judge_contacts(const Problem& problem, const Contacts& contacts, const Answer& answer,
+                    ResidualWorkspace* w, Residual* r) {
+  const Model& model = *problem.model;
+  const Placement& placement = problem.motion->placement;
+  calc_velocity(model, placement, *answer.v, &w->velocity);
+  w->wrench.assign(model.num_links(), Vec6::Zero());
+  double slackness = 0, taken = 0;  // [J] of friction
+  with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
+    using Law = decltype(law);
+    for (int i = 0; i < contacts.size(); ++i) {
+      const Mat3& R = problem.R_WC[i];
+      const Vec3& p = contacts.p_WC[i];
+      const ContactData& data = problem.contacts[i];
+      const Vec3 gamma = answer.impulse[i], impulse_W = R * gamma;
+      const Vec3 velocity =
+          R.transpose() * (point_velocity(model, placement, w->velocity, contacts.link_b[i], p) -
+                           point_velocity(model, placement, w->velocity, contacts.link_a[i], p));
+      add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench);
+      add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench);
+      Vec3 expected;
+      double cost;
+      Law::evaluate(data, velocity, &cost, &expected, nullptr);
+      r->cost += cost;
+      if (problem.options.law == ContactLaw::sap) slackness += calc_slackness(data, velocity, gamma);
+      r->law = std::max(r->law, (gamma - expected).norm());
+      r->largest_impulse = std::max(r->largest_impulse, gamma.norm());
+      const Vec2 slip = (velocity + data.bias).head<2>();
+      const double mu = contacts.material[i].friction, tangential = gamma.head<2>().norm();
+      if (contacts.material[i].tensor == nullptr) {
+        r->cone_violation = std::max(r->cone_violation, tangential - mu * gamma.z());
+        if (gamma.z() > 0 && tangential < 0.99 * mu * gamma.z())
+          r->stick_slip = std::max(r->stick_slip, slip.norm());
+      }
+      const double work = gamma.head<2>().dot(slip);
+      taken -= work;
+      r->friction_gain = std::max(r->friction_gain, work);
+      r->penetration = std::max(r->penetration, -(contacts.distance[i] + problem.dt * velocity.z()));
+    }
+  });
+  collect_at_joints(model, placement, &w->wrench, &w->generalized);
+  if (contacts.size() > 0) r->complementarity = slackness / contacts.size();
+  if (r->largest_impulse > 0) r->law /= r->largest_impulse;
+  r->dissipated_power = taken / problem.dt;
+}
+
 }  // namespace
 
 Residual calc_residual(const Problem& problem, const Contacts& contacts, const Answer& answer) {
+  ResidualWorkspace workspace;
+  return calc_residual(problem, contacts, answer, &workspace);
+}
+
+Residual calc_residual(const Problem& problem, const Contacts& contacts, const Answer& answer,
+                       ResidualWorkspace* w) {
   const Model& model = *problem.model;
-  const Placement& placement = problem.motion->placement;
   const int n = model.num_velocities();
   const VecX& v = *answer.v;
   Residual r;
-
-  VecX generalized = VecX::Zero(n);  // J^T gamma
-  MatX Ja(3, n), Jb(3, n);
-  for (int i = 0; i < contacts.size(); ++i) {
-    const Mat3& R = problem.R_WC[i];
-    calc_point_jacobian(model, placement, model.links[contacts.link_a[i]].body, contacts.p_WC[i], Ja);
-    calc_point_jacobian(model, placement, model.links[contacts.link_b[i]].body, contacts.p_WC[i], Jb);
-    const Vec3 gamma = answer.impulse[i], velocity = R.transpose() * ((Jb - Ja) * v);
-    generalized += (Jb - Ja).transpose() * (R * gamma);
-    Vec3 expected;
-    double cost;
-    evaluate(problem.options.law, problem.options.normal_law, problem.contacts[i], velocity, &cost, &expected,
-             nullptr);
-    r.cost += cost;
-    if (problem.options.law == ContactLaw::sap)
-      r.complementarity += calc_slackness(problem.contacts[i], velocity, gamma) / contacts.size();
-    r.law = std::max(r.law, (gamma - expected).norm());
-    r.largest_impulse = std::max(r.largest_impulse, gamma.norm());
-    const double mu = contacts.material[i].friction, tangential = gamma.head<2>().norm();
-    if (contacts.material[i].tensor == nullptr) {
-      r.cone_violation = std::max(r.cone_violation, tangential - mu * gamma.z());
-      if (gamma.z() > 0 && tangential < 0.99 * mu * gamma.z())
-        r.stick_slip = std::max(r.stick_slip, velocity.head<2>().norm());
-    }
-    r.friction_power = std::max(r.friction_power, gamma.head<2>().dot(velocity.head<2>()));
-    r.penetration = std::max(r.penetration, -(contacts.distance[i] + problem.dt * velocity.z()));
-  }
-  if (r.largest_impulse > 0) r.law /= r.largest_impulse;
+  if (w->velocity.V.empty()) w->velocity = make_velocity(model);
+  w->generalized.setZero(n);
+  w->change.resize(n);
+  w->momentum.resize(n);
+  judge_contacts(problem, contacts, answer, w, &r);
+  VecX& generalized = w->generalized;
 
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin != group.contact_end) continue;
@@ -80,17 +135,17 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
     r.cost += calc_cost(law.law, law.sign * v[law.dof]);
   }
 
-  VecX change(n), momentum(n);
-  const VecX d = v - problem.motion->v_star;
-  multiply(model.system_pattern, problem.motion->A.data(), d.data(), change.data());
-  multiply(model.system_pattern, problem.motion->A.data(), v.data(), momentum.data());
-  r.cost += 0.5 * d.dot(change);
+  w->off = v - problem.motion->v_star;
+  multiply(model.system_pattern, problem.motion->A.data(), w->off.data(), w->change.data());
+  multiply(model.system_pattern, problem.motion->A.data(), v.data(), w->momentum.data());
+  r.cost += 0.5 * w->off.dot(w->change);
   if (r.cost > 0) r.complementarity /= r.cost;
   double error = 0, p = 0, j = 0;
   for (int k = 0; k < n; ++k) {
+    if (w->change[k] == 0 && w->momentum[k] == 0 && generalized[k] == 0) continue;  // may sleep, without A
     const double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
-    error += scale * std::pow(change[k] - generalized[k], 2);
-    p += scale * momentum[k] * momentum[k];
+    error += scale * std::pow(w->change[k] - generalized[k], 2);
+    p += scale * w->momentum[k] * w->momentum[k];
     j += scale * generalized[k] * generalized[k];
   }
   const double size = std::sqrt(std::max(p, j));

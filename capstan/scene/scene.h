@@ -225,12 +225,20 @@ struct Keyframe {
 // as symplectic Euler does.
 enum class Integrator { explicit_euler, symplectic_euler, semi_implicit, implicit_euler, midpoint };
 
+// Islands at rest may sleep (step/sleep.h).
+struct SleepOptions {
+  bool on = false;
+  double speed = 1e-3;  // [m/s] slower than this ...
+  double time = 0.5;    // [s] ... for so long
+};
+
 struct Options {
   Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
   double dt = 0.005;                 // [s]
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact;
-  double tolerance = 1e-5;        // eps_r: relative momentum residual at which the contact problem is solved
+  double tolerance = 1e-5;  // eps_r: relative momentum residual at which the contact problem is solved
+  SleepOptions sleep;
   double duration = 5;            // [s] of a run, when the command line does not say
   bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)

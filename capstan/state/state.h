@@ -9,12 +9,24 @@
 
 namespace capstan {
 
+// How long a tree has been at rest (step/sleep.h).
+struct Rest {
+  std::int32_t still = 0;    // steps in a row that it was slow enough to sleep
+  std::int32_t island = -1;  // asleep: the lowest tree of the island it sleeps in; awake: -1
+  std::uint64_t digest = 0;  // asleep: hash of where it is and of what acted on it when it fell asleep
+
+  bool is_asleep() const { return island >= 0; }
+  bool operator==(const Rest&) const = default;
+};
+static_assert(sizeof(Rest) == 16, "saved byte for byte");
+
 struct State {
-  double time = 0;        // [s]
-  std::int64_t step = 0;  // steps taken since the start
-  VecX q;                 // positions, laid out as Model::joints say
-  VecX v;                 // velocities
-  VecX control;           // u of each actuator; stays until changed
+  double time = 0;              // [s]
+  std::int64_t step = 0;        // steps taken since the start
+  VecX q;                       // positions, laid out as Model::joints say
+  VecX v;                       // velocities
+  VecX control;                 // u of each actuator; stays until changed
+  std::vector<Rest> rest = {};  // [trees]; empty where nothing may sleep
 };
 
 // The scene's initial state, or that of a named keyframe (throws InputError when there is none of that name).

@@ -57,6 +57,17 @@ void check_solver(const Model& model, const State& state, const Islands& islands
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
+// For one thread at a time.
+constexpr int kTreesInBlock = 64, kTreesToBalance = 8;
+
+void calc_velocities(const Model& model, const Placement& placement, const VecX& v, const Threads& threads,
+                     Velocity* velocity) {
+  threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
+    calc_velocity(model, placement, v, velocity, model.trees[begin].link_begin,
+                  model.trees[end - 1].link_end);
+  });
+}
+
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
 void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
                                           const Scheme& theta, Workspace* w) {
@@ -88,11 +99,16 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
 
 }  // namespace
 
+Answer answer(const Workspace& w) {
+  return {&w.newton.v, w.newton.impulse, w.newton.law_impulse, w.newton.dof_impulse};
+}
+
 StepOptions step_options(const Model& model) {
   StepOptions options;
   options.dt = model.options.dt;
   options.integrator = model.options.integrator;
   options.contact = model.options.contact;
+  options.sleep = model.options.sleep;
   options.newton.relative_tolerance = model.options.tolerance;
   return options;
 }
@@ -123,17 +139,24 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
-  calc_free_motion(model, *state, input, dt, theta, &w->motion);
-  check_free_motion(model, *state, w->motion, options);
-  report.times.free_motion = lap();
-  calc_velocity(model, w->motion.placement, state->v, &w->velocity);
   const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
-  collide(model, w->motion.placement, w->velocity, dt, glides, &w->collision, &w->contacts);
-  report.times.collide = lap();
-  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem);
+  begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
+  do {
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
+    check_free_motion(model, *state, w->motion, options);
+    report.times.free_motion += lap();
+    calc_velocities(model, w->motion.placement, state->v, w->threads, &w->velocity);
+    collide(model, w->motion.placement, w->velocity, dt, glides, w->sleep.asleep, w->threads, &w->collision,
+            &w->contacts);
+    report.times.collide += lap();
+  } while (wake_touched(model, w->contacts, &w->sleep));
+  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
+           w->sleep.asleep);
   report.times.assemble = lap();
   report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
   report.times.solve = lap();
+  if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
+  report.times.judge = lap();
   balance_trees_with_inner_constraints(model, *state, dt, theta, w);
   const VecX& v = w->newton.v;
 
@@ -142,9 +165,13 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
   move(model, state->q, w->v_advance, dt, &w->next.q);
   if (model.options.conserve_momentum) {
-    balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, &w->momentum, &w->next.q);
+    w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
+      balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, begin, end, &w->momentum,
+                       &w->next.q);
+    });
   }
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
+  end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);
@@ -154,6 +181,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.free_motion_iterations = w->motion.iterations;
   report.free_motion_residual = w->motion.residual;
   report.contacts = w->contacts.size();
+  report.asleep = w->sleep.num_asleep;
+  report.woken = w->sleep.num_woken;
   for (const double distance : w->contacts.distance) report.deepest = std::max(report.deepest, -distance);
   report.times.advance = lap();
   return report;

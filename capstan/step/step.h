@@ -7,16 +7,18 @@
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/problem/problem.h"
+#include "capstan/problem/residual.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 #include "capstan/step/close_loops.h"
+#include "capstan/step/sleep.h"
 
 namespace capstan {
 
 // Where the wall time of a step went [s].
 struct StepTimes {
-  double free_motion = 0, collide = 0, assemble = 0, solve = 0, advance = 0;
-  double total() const { return free_motion + collide + assemble + solve + advance; }
+  double free_motion = 0, collide = 0, assemble = 0, solve = 0, judge = 0, advance = 0;
+  double total() const { return free_motion + collide + assemble + solve + judge + advance; }
 };
 
 // What one step did: the certificate.
@@ -24,8 +26,11 @@ struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
   double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
   int contacts = 0;
+  int asleep = 0;       // trees that sleep after the step
+  int woken = 0;        // trees that woke in it
   double deepest = 0;   // [m] largest overlap at the beginning of the step
   SolverReport solver;  // the contact problem; momentum_residual is the certificate
+  Residual judge;       // of the solver's answer, evaluated apart from it; zeros where options say no judge
   StepTimes times;
 };
 
@@ -45,7 +50,9 @@ struct Workspace {
   AssemblyWorkspace assembly;
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step
+  ResidualWorkspace judge;
   LoopWorkspace loops;
+  SleepWorkspace sleep;
   State next;
   std::vector<char> tree_kind;
   Threads threads;
@@ -53,12 +60,17 @@ struct Workspace {
 };
 Workspace make_workspace(const Model& model);
 
+// What the solver of the last step answered, for the judge.
+Answer answer(const Workspace& workspace);
+
 struct StepOptions {
   double dt = 0.005;  // [s]
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact = {};
   NewtonOptions newton = {};
+  SleepOptions sleep = {};
   int threads = 1;                    // changes how long a step takes, never its result
+  bool judge = true;                  // grade the answer (Report::judge): a few percent of a step
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
 };
 StepOptions step_options(const Model& model);  // those of the scene

@@ -177,7 +177,7 @@ TEST(EdgeCases, TheSignatureTellsWhichTendonActs) {
   VecX tau(2);
   const auto signature_at = [&](double a, double b) {
     calc_forces(model, Vec2(a, b), VecX::Zero(2), VecX::Zero(0), &tau, &gradient);
-    return signature(gradient);
+    return signature(gradient, gradient.all);
   };
   EXPECT_EQ(signature_at(2, 0), signature_at(3, 0));
   EXPECT_NE(signature_at(2, 0), signature_at(0, 2));

@@ -216,6 +216,9 @@ static void expect_same(const Scene& a, const Scene& b) {
   SAME(options.dt);
   SAME(options.integrator);
   SAME(options.duration);
+  SAME(options.sleep.on);
+  SAME(options.sleep.speed);
+  SAME(options.sleep.time);
   SAME(options.collide_parent_child);
   SAME(options.balance_inertia);
   expect_same(a.bodies, b.bodies);

@@ -71,7 +71,7 @@ TEST(Yaml, OptionsMaterialsAndPairs) {
   const Scene scene = read(R"(
 capstan: 1
 name: all of it
-options: {gravity: [0, 1, -2], dt: 1e-3, integrator: implicit_euler, duration: 3, collide_parent_child: true, balance_inertia: true}
+options: {gravity: [0, 1, -2], dt: 1e-3, integrator: implicit_euler, duration: 3, sleep: true, sleep_speed: 0.02, sleep_time: 0.3, collide_parent_child: true, balance_inertia: true}
 materials:
   - {name: default, friction: 0.1}
   - name: rubber
@@ -93,6 +93,9 @@ pairs:
   EXPECT_EQ(scene.options.integrator, Integrator::implicit_euler);
   EXPECT_EQ(scene.options.duration, 3);
   EXPECT_TRUE(scene.options.collide_parent_child);
+  EXPECT_TRUE(scene.options.sleep.on);
+  EXPECT_EQ(scene.options.sleep.speed, 0.02);
+  EXPECT_EQ(scene.options.sleep.time, 0.3);
   EXPECT_TRUE(scene.options.balance_inertia);
   ASSERT_EQ(scene.materials.size(), 3u);
   const Material& rubber = scene.materials[1];

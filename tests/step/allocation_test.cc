@@ -46,15 +46,22 @@ TEST_P(Steps, AllocateNothing) {
 
 // A heap that has settled: contacts still come and go. (While it settles, an island may be larger than any
 // before it at its place in the order of size, and memory grows.)
-TEST(Allocation, AHeapAtRestAllocatesNothing) {
+void expect_no_allocation_at_rest(bool sleep) {
   const Model model = compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"));
   State state = initial_state(model);
   Workspace workspace = make_workspace(model);
-  const StepOptions options = step_options(model);
+  StepOptions options = step_options(model);
+  options.sleep.on = sleep;
   for (int i = 0; i < 800; ++i) step(model, options, {}, &state, &workspace);
   const long before = allocations;
   for (int i = 0; i < 100; ++i) step(model, options, {}, &state, &workspace);
   EXPECT_EQ(allocations - before, 0);
+}
+TEST(Allocation, AHeapAtRestAllocatesNothing) {
+  expect_no_allocation_at_rest(false);
+}
+TEST(Allocation, AHeapThatMaySleepAllocatesNothing) {
+  expect_no_allocation_at_rest(true);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,195 @@
+#include "capstan/step/sleep.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/base/hash.h"
+
+namespace capstan {
+namespace {
+
+// f(first, count) for each run of positions of a tree.
+template <class F>
+void each_position(const Model& model, int t, const F& f) {
+  const Tree& tree = model.trees[t];
+  const int end = model.links[tree.link_end - 1].stage_end;
+  for (int s = model.links[tree.link_begin].stage_begin; s < end; ++s) {
+    const StageType type = model.stages[s].type;
+    f(model.stages[s].q, type == StageType::free ? 7 : type == StageType::ball ? 4 : 1);
+  }
+}
+
+// What acts on the trees for which `of` says so, and where they are: 64 bits that differ, in practice, when
+// any of it does. Forces of zero are no forces.
+template <class Of>
+void calc_digests(const Model& model, const VecX& q, const VecX& control, const Input& input, double dt,
+                  const Of& of, std::vector<std::uint64_t>* digests) {
+  const int n = static_cast<int>(model.trees.size());
+  digests->resize(n);
+  const auto add = [&](int t, const void* data, std::size_t bytes) {
+    if (t < 0 || !of(t)) return;
+    Hash hash;
+    hash.value = (*digests)[t];
+    hash.add(data, bytes);
+    (*digests)[t] = hash.value;
+  };
+  const auto tree_of_dof = [&](int dof) { return model.links[model.dofs[dof].link].tree; };
+  for (int t = 0; t < n; ++t) {
+    (*digests)[t] = Hash{}.value;
+    add(t, &dt, sizeof dt);
+    each_position(model, t, [&](int first, int count) { add(t, q.data() + first, count * sizeof(double)); });
+  }
+  for (std::size_t i = 0; i < model.actuators.size(); ++i) {
+    for (const auto& term : model.actuators[i].transmission.terms)
+      add(tree_of_dof(term.dof), &control[i], sizeof(double));
+  }
+  for (int k = 0; k < input.generalized_force.size(); ++k) {
+    const double x[2] = {static_cast<double>(k), input.generalized_force[k]};
+    if (x[1] != 0) add(tree_of_dof(k), x, sizeof x);
+  }
+  for (const BodyForce& f : input.body_forces) {
+    if (f.force_W.isZero(0) && f.torque_W.isZero(0)) continue;
+    const int link = model.bodies[f.body].link, t = model.links[link].tree;
+    const double body = f.body;
+    add(t, &body, sizeof body);
+    for (const Vec3* x : {&f.point_W, &f.force_W, &f.torque_W}) add(t, x->data(), 3 * sizeof(double));
+  }
+  for (int s = 0; s < input.surface_scale.size(); ++s) {
+    const double x[2] = {static_cast<double>(s), input.surface_scale[s]};
+    const ModelShape& shape = model.shapes[s];
+    if (!shape.has_moving_surface || x[1] == 1) continue;
+    if (shape.link > 0) add(model.links[shape.link].tree, x, sizeof x);
+    for (int t = 0; t < n && shape.link == 0; ++t) add(t, x, sizeof x);
+  }
+}
+
+// Wakes the island of a sleeping tree.
+void wake(int tree, SleepWorkspace* w) {
+  const int island = w->rest[tree].island;
+  for (std::size_t t = 0; t < w->rest.size(); ++t) {
+    if (w->rest[t].island != island) continue;
+    w->rest[t] = {};
+    w->asleep[t] = 0;
+    --w->num_asleep;
+    ++w->num_woken;
+  }
+}
+
+// Largest root mean square speed of the mass of a link [m/s].
+double calc_speed(const Model& model, const Placement& placement, const Velocity& velocity,
+                  const Tree& tree) {
+  double square = 0;
+  for (int l = tree.link_begin; l < tree.link_end; ++l) {
+    const Vec6& V = velocity.V[l];
+    if (model.links[l].mass > 0)
+      square = std::max(square, V.dot(placement.inertia[l] * V) / model.links[l].mass);
+  }
+  return std::sqrt(square);
+}
+
+// Which trees belong together: those that constraints of the step (open contacts among them), or forces,
+// connect. The root is the lowest.
+void find_sleep_islands(const Model& model, const Problem& problem, std::vector<int>* root) {
+  const int n = static_cast<int>(model.trees.size());
+  root->resize(n);
+  for (int t = 0; t < n; ++t) (*root)[t] = t;
+  const auto find = [&](int t) {
+    while ((*root)[t] != t) t = (*root)[t] = (*root)[(*root)[t]];
+    return t;
+  };
+  const auto unite = [&](int a, int b) {
+    a = find(a), b = find(b);
+    (*root)[std::max(a, b)] = std::min(a, b);
+  };
+  for (const ConstraintGroup& group : problem.groups) {
+    for (int p = group.part_begin; p < group.part_end; ++p)
+      unite(problem.parts[group.part_begin].tree, problem.parts[p].tree);
+  }
+  const auto unite_terms = [&](const Transmission& transmission) {
+    if (transmission.tree >= 0) return;
+    for (const auto& term : transmission.terms) {
+      unite(model.links[model.dofs[transmission.terms.front().dof].link].tree,
+            model.links[model.dofs[term.dof].link].tree);
+    }
+  };
+  for (const ModelTendon& tendon : model.tendons) unite_terms(tendon.transmission);
+  for (const ModelActuator& actuator : model.actuators) unite_terms(actuator.transmission);
+  for (int t = 0; t < n; ++t) (*root)[t] = find(t);
+}
+
+}  // namespace
+
+void begin_sleep(const Model& model, const State& state, const Input& input, double dt,
+                 const SleepOptions& options, SleepWorkspace* w) {
+  w->rest.clear();
+  w->asleep.clear();
+  w->num_asleep = w->num_woken = 0;
+  if (!options.on) return;
+  const int n = static_cast<int>(model.trees.size());
+  w->rest = state.rest;
+  w->rest.resize(n);
+  w->asleep.resize(n);
+  for (int t = 0; t < n; ++t) w->num_asleep += w->asleep[t] = w->rest[t].is_asleep();
+  if (w->num_asleep == 0) return;
+  calc_digests(
+      model, state.q, state.control, input, dt, [&](int t) { return w->asleep[t] != 0; }, &w->digest);
+  for (int t = 0; t < n; ++t) {
+    if (!w->asleep[t]) continue;
+    const Tree& tree = model.trees[t];
+    const bool moved = !state.v.segment(tree.dof_begin, tree.num_dofs()).isZero(0);
+    if (moved || w->digest[t] != w->rest[t].digest) wake(t, w);
+  }
+}
+
+bool wake_touched(const Model& model, const Contacts& contacts, SleepWorkspace* w) {
+  if (w->num_asleep == 0) return false;
+  const auto is_asleep = [&](int link) { return link > 0 && w->asleep[model.links[link].tree] != 0; };
+  const int before = w->num_asleep;
+  for (int i = 0; i < contacts.size(); ++i) {
+    for (const int link : {contacts.link_a[i], contacts.link_b[i]}) {
+      if (is_asleep(link)) wake(model.links[link].tree, w);
+    }
+  }
+  return w->num_asleep < before;
+}
+
+void end_sleep(const Model& model, const State& state, const Input& input, const Placement& placement,
+               const Problem& problem, double dt, const SleepOptions& options, SleepWorkspace* w,
+               State* next) {
+  next->rest.clear();
+  if (!options.on) return;
+  const int n = static_cast<int>(model.trees.size());
+  const int enough = static_cast<int>(std::min(1e9, std::ceil(options.time / dt)));
+  if (w->velocity.V.empty()) w->velocity = make_velocity(model);
+  find_sleep_islands(model, problem, &w->root);
+  w->all_still.assign(n, 1);
+  for (int t = 0; t < n; ++t) {
+    const Tree& tree = model.trees[t];
+    if (w->asleep[t]) {
+      next->v.segment(tree.dof_begin, tree.num_dofs()).setZero();
+      each_position(model, t, [&](int first, int count) {
+        next->q.segment(first, count) = state.q.segment(first, count);
+      });
+      w->all_still[w->root[t]] = 0;  // it is asleep already
+      continue;
+    }
+    calc_velocity(model, placement, next->v, &w->velocity, tree.link_begin, tree.link_end);
+    const bool is_still = calc_speed(model, placement, w->velocity, tree) < options.speed;
+    w->rest[t].still = is_still ? std::min(w->rest[t].still + 1, enough) : 0;
+    if (w->rest[t].still < enough) w->all_still[w->root[t]] = 0;
+  }
+  if (std::any_of(w->all_still.begin(), w->all_still.end(), [](char all) { return all != 0; })) {
+    const auto falls_asleep = [&](int t) { return w->all_still[w->root[t]] != 0; };
+    calc_digests(model, next->q, next->control, input, dt, falls_asleep, &w->digest);
+    for (int t = 0; t < n; ++t) {
+      if (!falls_asleep(t)) continue;
+      const Tree& tree = model.trees[t];
+      next->v.segment(tree.dof_begin, tree.num_dofs()).setZero();
+      w->rest[t] = {0, w->root[t], w->digest[t]};
+      ++w->num_asleep;
+    }
+  }
+  next->rest = w->rest;
+}
+
+}  // namespace capstan
