@@ -72,6 +72,7 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
             {"dt", options.dt},
             {"duration", duration},
             {"gravity", vector_json(model.options.gravity)},
+            {"sleeps", options.sleep.on},
             {"num_links", model.num_links()}};
   for (const char* list : {"bodies", "links", "shapes", "joints", "actuators", "numbers"}) {
     j[list] = Json::array();
@@ -150,11 +151,17 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
   std::vector<std::int32_t> islands;
   for (int l = 1; l < model_.num_links(); ++l) islands.push_back(find(l));
 
+  std::vector<std::uint8_t> asleep;  // empty: nothing may sleep
+  for (int l = 1; l < model_.num_links() && !state.rest.empty(); ++l) {
+    asleep.push_back(state.rest[model_.links[l].tree].is_asleep());
+  }
+
   return {{"type", "frame"},
           {"time", state.time},
           {"step", state.step},
           {"poses", binary(poses)},
           {"islands", binary(islands)},
+          {"asleep", binary(asleep)},
           {"joints", binary(joints)},
           {"rates", binary(rates)},
           {"control", binary(control)},

@@ -1,11 +1,13 @@
 // What the page is told, the same for live simulations, recordings and HTML replays: a scene message once,
 // then frames. Messages are msgpack maps; arrays of numbers are little-endian binary.
 //
-//   scene   {type: "scene", name, kind, dt, gravity, duration, bodies, links, shapes, joints, actuators,
-//   numbers} frame   {type: "frame", time, step, poses, islands, joints, rates, control, contacts, numbers}
+//   scene   {type: "scene", name, kind, dt, gravity, duration, sleeps, bodies, links, shapes, joints,
+//            actuators, numbers}
+//   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, numbers}
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world
 //   islands   int32 [links - 1]: links with one number are connected by contacts or constraints
+//   asleep    uint8 [links - 1]: 1 where a link sleeps; empty unless scene.sleeps
 //   joints    float32 [1-dof joints]: positions, in the order of scene.joints; rates the same
 //   contacts  [n][13]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance
 //   numbers   float64, as scene.numbers names them

@@ -145,7 +145,7 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   gather(p.v0, v0);
   gather(p.motion->v_star, v_star);
   multiply_A(v_star, A_v_star);
-  cholesky_.analyze(pattern_);
+  analyzed_ = false;
 }
 
 // Where a tree is large, only the columns of J that are not zero.
@@ -282,6 +282,8 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
 
 bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G,
                          const ConstVector& gradient, Vector dv) {
+  if (!analyzed_) cholesky_.analyze(pattern_);
+  analyzed_ = true;
   BlockMatrix& H = cholesky_.matrix;
   H.set_zero();
   for (int t = 0; t < num_trees(); ++t) {

@@ -77,6 +77,7 @@ struct IslandSystem {
   std::vector<int> A_start_;
   BlockPattern pattern_;
   BlockCholesky cholesky_;
+  bool analyzed_ = false;  // for the pattern; islands that are solved at the start never are
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);
