@@ -38,7 +38,7 @@ demo: setup setup-viewer $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan viewer_page
 	@$(BUILD)/apps/capstan/capstan demo
 
-test: setup-format setup-viewer build
+test: setup-format setup-viewer setup-python build
 	@cd $(BUILD) && if ctest --output-on-failure --no-tests=error --timeout 300 -j $(JOBS); \
 	  then echo "make test: passed ($(PRESET))"; \
 	  else echo "make test: FAILED ($(PRESET)), see above"; exit 1; fi
@@ -56,10 +56,12 @@ experiments: setup $(BUILD)/build.ninja
 format: setup-format
 	@tools/format
 
-.PHONY: setup-format setup-bench setup-viewer
+.PHONY: setup-format setup-bench setup-viewer setup-python
 # Node, npm and Chromium: what needs them is left out where they cannot be had.
 setup-viewer: setup
 	@tools/setup --optional viewer browser
+setup-python:
+	@tools/setup --optional python
 setup-format:
 	@tools/setup --optional format
 

@@ -220,8 +220,10 @@ struct Solver {
     for (int i = 0; i < n; ++i) add_transposed(i, inverse[i] * (rz[i] + scaling[i].W * q[i]), &dv);
     cholesky.solve_in_place(dv.data(), 1, dv.size());
     for (int i = 0; i < n; ++i) {
-      dz[i] = inverse[i] * (rz[i] + scaling[i].W * q[i] - velocity(i, dv));
-      ds[i] = scaling[i].W * q[i] - scaling[i].W2 * dz[i];
+      const Vec3 Jdv = velocity(i, dv);
+      dz[i] = inverse[i] * (rz[i] + scaling[i].W * q[i] - Jdv);
+      // W q - W^2 dz would cancel where the contact opens; this keeps s feasible to the last digit.
+      ds[i] = Jdv + R[i].cwiseProduct(dz[i]) - rz[i];
     }
   }
 

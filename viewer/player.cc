@@ -106,11 +106,13 @@ void Player::publish_frame() {
 }
 
 void Player::publish_status() {
-  const Message message = pack_message({{"type", "status"},
-                                        {"playing", playing_},
-                                        {"speed", speed_},
-                                        {"rate", playing_ ? rate_ : 0.0},
-                                        {"message", message_}});
+  Json status = {{"type", "status"},
+                 {"playing", playing_},
+                 {"speed", speed_},
+                 {"rate", playing_ ? rate_ : 0.0},
+                 {"message", message_}};
+  add_to_status(&status);
+  const Message message = pack_message(status);
   {
     const std::lock_guard lock(mutex_);
     status_ = message;
@@ -127,9 +129,11 @@ void Player::turn(const std::deque<Json>& commands) {
     if (name == "play" || name == "pause") {
       playing_ = name == "play";
       message_.clear();
+      if (playing_ && !was_playing) going_on();
     } else if (name == "step") {
       playing_ = false;
       message_.clear();
+      going_on();
       step_once();
     } else if (name == "reset") {
       message_.clear();

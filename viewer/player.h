@@ -33,7 +33,8 @@ class Player {
 
   // A message of a viewer: {command: "play" | "pause" | "step" | "reset"}, {command: "speed", value},
   // {command: "seek", time}, and for a simulation {command: "control" | "joint", index, value},
-  // {command: "drag", link, point, target}, {command: "release"}. Returns what is wrong with it, or "".
+  // {command: "drag", link, point, target}, {command: "release"}, {command: "record", on}. Returns what is
+  // wrong with it, or "".
   // Commands are carried out by the player's thread; when too many wait, new ones are refused.
   std::string command(const Json& message);
 
@@ -46,6 +47,8 @@ class Player {
   virtual void carry_out(const std::string& name, const Json& message) = 0;
   virtual std::string check(const std::string& name, const Json& message) const = 0;
   virtual Json frame() = 0;
+  virtual void going_on() {}  // it will, from the frame that is shown
+  virtual void add_to_status(Json*) const {}
 
   void set_scene(const Json& scene);
   void pause_with(const std::string& message);  // at the end, or when a step failed
@@ -72,8 +75,17 @@ class Player {
   std::thread thread_;
 };
 
-// A simulation that viewers can steer and pull at.
-std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start);
+// Where a live simulation is recorded. Each part is a run without a break, so that it can be replayed; a new
+// part begins where the state is set: after a reset, after going back, when a slider moves a joint.
+struct LiveRecording {
+  std::function<std::unique_ptr<Recorder>(int part)> open;  // part 1, 2, ...; none: it cannot be recorded
+  long every = 1;                                           // steps
+};
+
+// A simulation that viewers can steer and pull at. It remembers what was shown of the last minute, as far as
+// memory allows: viewers can go back there, and on from there another way.
+std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
+                                      LiveRecording recording = {});
 
 // A recording; its frames are read as they are needed.
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording, const Model& model);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "capstan/io/output_file.h"
 #include "viewer/player.h"
 
 namespace capstan::viewer {
@@ -42,9 +43,11 @@ Vec3 point(const Json& message, const char* key) {
 
 class LivePlayer : public Player {
  public:
-  LivePlayer(const Model& model, const StepOptions& options, const State& start)
+  LivePlayer(const Model& model, const StepOptions& options, const State& start, LiveRecording recording)
       : model_(model),
         options_(options),
+        recording_(std::move(recording)),
+        is_recording_(recording_.open != nullptr),
         start_(start),
         state_(start),
         workspace_(make_workspace(model)),
@@ -56,9 +59,18 @@ class LivePlayer : public Player {
     }
     std::vector<LogColumn> numbers = log_numbers();
     numbers.push_back({"timing", "step.wall_time", "s"});
-    set_scene(scene_message(model, options, numbers, model.options.duration, "live"));
+    Json scene = scene_message(model, options, numbers, model.options.duration, "live");
+    scene["can_record"] = is_recording_;
+    set_scene(scene);
+    remember();
   }
-  ~LivePlayer() override { stop(); }
+  ~LivePlayer() override {
+    stop();
+    try {
+      end_part();
+    } catch (const OutputError&) {  // the end of a recording, as if the program had been killed
+    }
+  }
 
  protected:
   double advance(double seconds, double budget) override {
@@ -74,14 +86,34 @@ class LivePlayer : public Player {
   }
   void step_once() override { take_step(); }
   void reset() override {
+    end_part();
     state_ = start_;
     contacts_.clear();
     report_ = {};
     pulled_link_ = 0;
     due_ = 0;
+    history_.clear();
+    history_bytes_ = 0;
+    remember();
+  }
+  // What came after the shown state will be another future.
+  void going_on() override {
+    while (!history_.empty() && history_.back().state.step > state_.step) {
+      history_bytes_ -= history_.back().bytes();
+      history_.pop_back();
+    }
+  }
+  void add_to_status(Json* status) const override {
+    (*status)["history"] = {history_.front().state.time, history_.back().state.time};
+    (*status)["recording"] = recorder_ != nullptr || (is_recording_ && recording_.open);
   }
   std::string check(const std::string& name, const Json& m) const override {
     if (name == "release") return "";
+    if (name == "seek") return is_number(m, "time") ? "" : "seek needs a time";
+    if (name == "record") {
+      if (!recording_.open) return "this simulation was not started with --record";
+      return m.contains("on") && m["on"].is_boolean() ? "" : "record needs on: true or false";
+    }
     if (name == "control") {
       return is_index(m, "index", 0, model_.actuators.size()) && is_number(m, "value")
                  ? ""
@@ -105,6 +137,7 @@ class LivePlayer : public Player {
       const Range& range = model_.actuators[index].control_range;
       state_.control[index] = std::clamp(m["value"].get<double>(), range.lower, range.upper);
     } else if (name == "joint") {
+      end_part();
       const ModelJoint& joint = model_.joints[scalar_joints_[m["index"].get<int>()]];
       double value = m["value"].get<double>();
       if (!joint.limits.empty()) value = std::clamp(value, joint.limits[0].lower, joint.limits[0].upper);
@@ -117,29 +150,101 @@ class LivePlayer : public Player {
       pull_target_ = point(m, "target");
     } else if (name == "release") {
       pulled_link_ = 0;
+    } else if (name == "record") {
+      is_recording_ = m["on"].get<bool>();
+      if (!is_recording_) end_part();
+    } else if (name == "seek") {
+      go_back(m["time"].get<double>());
     }
   }
   Json frame() override {
+    if (state_.step > history_.back().state.step) remember();
+    return maker_.frame(state_, contacts_, calc_numbers());
+  }
+
+ private:
+  // A moment that can be gone back to.
+  struct Moment {
+    State state;
+    Report report;
+    double wall;
+    std::vector<RecordedContact> contacts;
+    std::size_t bytes() const {
+      return sizeof(Moment) + sizeof(double) * (state.q.size() + state.v.size() + state.control.size()) +
+             sizeof(RecordedContact) * contacts.size();
+    }
+  };
+
+  VecX calc_numbers() const {
     VecX numbers;
     calc_log_numbers(model_, state_, report_, &numbers);
     numbers.conservativeResize(numbers.size() + 1);
     numbers[numbers.size() - 1] = wall_;
-    return maker_.frame(state_, contacts_, numbers);
+    return numbers;
+  }
+  void remember() {
+    history_.push_back({state_, report_, wall_, contacts_});
+    history_bytes_ += history_.back().bytes();
+    while (history_.size() > kMaxMoments || (history_.size() > 1 && history_bytes_ > kMaxHistoryBytes)) {
+      history_bytes_ -= history_.front().bytes();
+      history_.pop_front();
+    }
+  }
+  void go_back(double time) {
+    const auto after = std::upper_bound(history_.begin(), history_.end(), time + kSlack,
+                                        [](double t, const Moment& m) { return t < m.state.time; });
+    const Moment& moment = after == history_.begin() ? history_.front() : *std::prev(after);
+    end_part();
+    state_ = moment.state;
+    report_ = moment.report;
+    wall_ = moment.wall;
+    contacts_ = moment.contacts;
+    pulled_link_ = 0;
+    due_ = 0;
   }
 
- private:
+  void end_part() {
+    if (!recorder_) return;
+    const std::unique_ptr<Recorder> recorder = std::move(recorder_);
+    if (recorded_step_ != state_.step) {
+      recorder->append(state_, report_, step_failed_ ? nullptr : &workspace_, wall_);
+    }
+    recorder->close();
+  }
+  void record(const Workspace* workspace) {
+    recorder_->append(state_, report_, workspace, wall_);
+    recorded_step_ = state_.step;
+  }
+
   bool take_step() {
+    going_on();
     Input input;
     if (pulled_link_ > 0) input.body_forces.push_back(pull());
+    try {
+      if (is_recording_ && !recorder_) {
+        recorder_ = recording_.open(++num_parts_);
+        record(nullptr);
+      }
+      if (recorder_) recorder_->note_input(state_, input);
+    } catch (const OutputError& error) {
+      is_recording_ = false;
+      recorder_.reset();
+      pause_with(error.what());
+      return false;
+    }
     const double before = now();
     try {
       report_ = step(model_, options_, input, &state_, &workspace_);
+      step_failed_ = false;
     } catch (const StepFailure& failure) {
+      step_failed_ = true;
       pause_with(failure.what());
       return false;
     }
     wall_ = now() - before;
     calc_recorded_contacts(workspace_, &contacts_);
+    if (state_.time - history_.back().state.time > kMomentSpacing) remember();
+    if (recorder_ && (state_.step - recorded_step_) % recording_.every == 0) record(&workspace_);
     return true;
   }
 
@@ -163,8 +268,20 @@ class LivePlayer : public Player {
     return {link.body, p, force, Vec3::Zero()};
   }
 
+  static constexpr double kSlack = 1e-9;           // [s] times are sums of rounded steps
+  static constexpr double kMomentSpacing = 0.016;  // [s] at most, but for one step; all that is shown besides
+  static constexpr std::size_t kMaxMoments = 3600, kMaxHistoryBytes = std::size_t{100} << 20;
+
   const Model& model_;
   StepOptions options_;
+  LiveRecording recording_;
+  bool is_recording_;  // as the user wants it
+  std::unique_ptr<Recorder> recorder_;
+  int num_parts_ = 0;
+  std::int64_t recorded_step_ = -1;
+  bool step_failed_ = false;    // the last one: the workspace is not of the state
+  std::deque<Moment> history_;  // never empty
+  std::size_t history_bytes_ = 0;
   State start_, state_;
   Workspace workspace_;
   FrameMaker maker_;
@@ -234,8 +351,9 @@ class RecordingPlayer : public Player {
 
 }  // namespace
 
-std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start) {
-  return std::make_unique<LivePlayer>(model, options, start);
+std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
+                                      LiveRecording recording) {
+  return std::make_unique<LivePlayer>(model, options, start, std::move(recording));
 }
 
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording, const Model& model) {

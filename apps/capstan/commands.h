@@ -82,6 +82,7 @@ void write_html(const std::string& recording, const std::string& html, double fp
 
 struct ViewOptions {
   std::string what;  // scene or recording
+  std::string record;
   std::optional<double> dt;
   std::string integrator, keyframe, contact_law;
   std::string host = "127.0.0.1", token;
@@ -150,6 +151,7 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name);
 
 // What `info` tells of a recording.
 void print_recording_info(const std::string& path, bool json);
+void print_hdf5_info(const std::string& path, bool json);
 
 // A recording with its scene and model. Throws InputError.
 struct LoadedRecording {

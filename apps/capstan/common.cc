@@ -6,6 +6,7 @@
 #include "apps/capstan/commands.h"
 #include "capstan/base/closest_name.h"
 #include "capstan/io/read.h"
+#include "capstan/io/recording_hdf5.h"
 #include "capstan/io/scene_library.h"
 #include "capstan/step/examine.h"
 
@@ -14,6 +15,11 @@ namespace capstan::cli {
 LoadedScene load(const std::string& path_or_name, bool strict) {
   LoadedScene loaded;
   loaded.path = find_scene(path_or_name);
+  if (is_recording(loaded.path)) {
+    throw InputError(Source{loaded.path, 0}, "this is a recording, not a scene",
+                     "give a scene, or use it with view, replay, export, plot or info");
+  }
+  if (is_hdf5_file(loaded.path)) throw InputError(Source{loaded.path, 0}, kHdf5, kHdf5Remedy);
   loaded.diagnostics.strict = strict;
   loaded.scene = read_scene(loaded.path, &loaded.diagnostics);
   if (loaded.diagnostics.ok()) loaded.model = compile(loaded.scene, &loaded.diagnostics);

@@ -76,28 +76,34 @@ std::vector<Case> cases() {
       {"clutter",
        "40 boxes and balls fall into a box",
        3,
-       "time=0.75&azimuth=35&elevation=30&zoom=1.25",
+       "time=1.1&azimuth=32&elevation=26&zoom=1.45",
        false,
        {}},
-      {"conveyor", "two belts and a turntable", 6, "time=2.6&azimuth=20&elevation=34&zoom=1.5", false, {}},
+      {"pyramid",
+       "91 boxes in a pyramid, and a heavy ball",
+       2,
+       "time=1.4&azimuth=-30&elevation=20&zoom=1.4",
+       false,
+       {}},
+      {"conveyor", "two belts and a turntable", 6, "time=3.2&azimuth=-38&elevation=38&zoom=0.8", false, {}},
       {"card_house_and_ball",
        "a house of cards, and a ball",
        2.6,
-       "time=1.2&azimuth=28&elevation=18&zoom=1.1",
+       "time=2.1&azimuth=28&elevation=16&zoom=1.1",
        false,
        {}},
       {"stack",
        "each box twice as heavy as the one below",
        2,
-       "time=2&azimuth=30&elevation=14&zoom=1.1",
+       "time=2&azimuth=30&elevation=14&zoom=0.9",
        false,
        {}},
-      {"humanoid", "a person of 27 dofs falls", 1.6, "time=1.3&azimuth=50&elevation=12&zoom=1.2", false, {}},
+      {"humanoid", "a person of 27 dofs falls", 2.4, "time=2.0&azimuth=50&elevation=14&zoom=1.05", false, {}},
       {"humanoid_floating", "the same, running weightless", 1.9, "time=1.9&azimuth=50&elevation=10&zoom=1.2",
        true, stride},
       {"quadruped", "a quadruped trots", 2, "time=1.45&azimuth=40&elevation=14&zoom=1.2", false, trot},
-      {"arm_reach", "7-dof arm with a 16-dof hand", 2, "time=1&azimuth=50&elevation=14&zoom=1.15", false, {}},
-      {"gyroscope", "a gyroscope precesses", 1.07, "time=1&azimuth=40&elevation=24&zoom=1.2", false, {}},
+      {"arm_reach", "7-dof arm with a 16-dof hand", 2, "time=1&azimuth=50&elevation=14&zoom=1.2", false, {}},
+      {"gyroscope", "a gyroscope precesses", 1.07, "time=1&azimuth=40&elevation=24&zoom=1.3", false, {}},
       {"double_pendulum", "double pendulum", 2.2, "time=2.2&azimuth=15&elevation=8&zoom=1.1", false, {}},
   };
 }
@@ -117,8 +123,8 @@ void write_replay(const std::string& recording, const Case& c, const std::filesy
   if (viewer::find_browser().empty()) return;
   const std::string png = folder / (std::string(c.scene) + ".png");
   try {
-    viewer::picture_of_html(html, fmt::format("ui=0&theme=light&adapt=0&{}", c.camera), kPictureWidth,
-                            kPictureHeight, png);
+    viewer::picture_of_html(html, fmt::format("ui=0&theme=light&adapt=0&light=area&{}", c.camera),
+                            kPictureWidth, kPictureHeight, png);
   } catch (const OutputError& error) {  // a browser that does not work here is no reason to stop
     fmt::print(stderr, "note: {}\n", error.what());
     return;

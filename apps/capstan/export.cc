@@ -7,8 +7,8 @@
 #include "apps/capstan/commands.h"
 #include "capstan/io/file.h"
 #include "capstan/io/gltf.h"
-#include "capstan/io/hdf5_contacts.h"
 #include "capstan/io/output_file.h"
+#include "capstan/io/recording_hdf5.h"
 #include "viewer/browser.h"
 #include "viewer/html.h"
 
@@ -46,22 +46,28 @@ long each_shown_frame(Recording* recording, const ExportOptions& o, F&& f) {
 }
 
 // The columns of a log of the same run: those that come from the state and the report, not wall times.
-long export_log(LoadedRecording* loaded, const ExportOptions& o, bool with_contacts) {
+long export_csv(LoadedRecording* loaded, const ExportOptions& o) {
   const RecordingHeader& h = loaded->recording.header();
   const std::unique_ptr<Log> log = open_log(o.out, log_header(loaded->model, h.file, h.options));
   const auto num_numbers = static_cast<Eigen::Index>(log_numbers().size());
   VecX row;
-  std::vector<std::int64_t> begin;
-  std::vector<RecordedContact> contacts;
   const long count = each_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
     make_log_row(loaded->model, frame.state, frame.numbers.head(num_numbers), &row);
     log->append(row);
-    begin.push_back(static_cast<std::int64_t>(contacts.size()));
-    if (with_contacts) contacts.insert(contacts.end(), frame.contacts.begin(), frame.contacts.end());
   });
   log->close();
-  begin.push_back(static_cast<std::int64_t>(contacts.size()));
-  if (with_contacts) add_hdf5_contacts(o.out, begin, contacts);
+  return count;
+}
+
+// What 'capstan run --record out.h5' writes.
+long export_hdf5(LoadedRecording* loaded, const ExportOptions& o) {
+  const RecordingHeader& h = loaded->recording.header();
+  Hdf5Recorder out(o.out, loaded->model, h.file, h.options);
+  const auto num_numbers = static_cast<Eigen::Index>(log_numbers().size());
+  const long count = each_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
+    out.append(frame.state, frame.numbers.head(num_numbers), frame.contacts);
+  });
+  out.close();
   return count;
 }
 
@@ -92,7 +98,8 @@ long export_picture(LoadedRecording* loaded, const ExportOptions& o) {
   ExportOptions html = o;
   html.out = folder / "replay.html";
   export_html(loaded, html);
-  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.out);
+  viewer::picture_of_html(html.out, "time=1e9&ui=0&theme=light&adapt=0&light=area&" + o.view, o.width,
+                          o.height, o.out);
   return 1;
 }
 
@@ -126,8 +133,7 @@ int export_recording(const ExportOptions& o) {
   }
   const std::string kind = lower_extension(o.out);
   const bool film = kind == ".mp4" || kind == ".gif" || kind == ".png";
-  const bool known =
-      kind == ".csv" || kind == ".h5" || kind == ".hdf5" || kind == ".glb" || kind == ".html" || film;
+  const bool known = kind == ".csv" || is_hdf5_name(o.out) || kind == ".glb" || kind == ".html" || film;
   if (!known) {
     throw UsageError(fmt::format(
         "a recording can be exported to .csv, .h5, .glb, .html, .png, .mp4 and .gif, not to '{}'", o.out));
@@ -139,7 +145,8 @@ int export_recording(const ExportOptions& o) {
                      : kind == ".html" ? export_html(&loaded, o)
                      : kind == ".png"  ? export_picture(&loaded, o)
                      : film            ? export_film(&loaded, o)
-                                       : export_log(&loaded, o, kind != ".csv");
+                     : kind == ".csv"  ? export_csv(&loaded, o)
+                                       : export_hdf5(&loaded, o);
   std::error_code error;
   fmt::print("{}: {} frames, {:.2f} MB\n", o.out, count,
              1e-6 * static_cast<double>(std::filesystem::file_size(o.out, error)));

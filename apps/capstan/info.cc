@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
+#include "capstan/io/recording_hdf5.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -195,6 +196,10 @@ void print_json(const LoadedScene& loaded) {
 int info(const InfoOptions& options) {
   if (is_recording(options.scene)) {
     print_recording_info(options.scene, options.json);
+    return kOk;
+  }
+  if (is_hdf5_file(options.scene)) {
+    print_hdf5_info(options.scene, options.json);
     return kOk;
   }
   const LoadedScene loaded = load(options.scene, false);

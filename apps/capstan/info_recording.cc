@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
+#include "capstan/io/recording_hdf5.h"
 
 namespace capstan::cli {
 
@@ -51,6 +52,31 @@ void print_recording_info(const std::string& path, bool json) {
                : fmt::format("{:.2f} MB", megabytes));
   row("final state", fmt::format("hash {:016x}, {} contacts", last.hash, last.contacts.size()));
   row("end", recording.complete() ? "complete" : recording.note());
+}
+
+void print_hdf5_info(const std::string& path, bool json) {
+  const Hdf5Summary s = read_hdf5_summary(path);
+  if (json) {
+    nlohmann::ordered_json j = {{"scene", s.scene},           {"file", s.file},
+                                {"version", s.version},       {"dt", s.dt},
+                                {"integrator", s.integrator}, {"num_frames", s.num_frames},
+                                {"start", s.start},           {"end", s.end}};
+    if (s.num_contacts >= 0) j["num_contacts"] = s.num_contacts;
+    fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return;
+  }
+  const auto row = [](const char* name, const std::string& value) {
+    fmt::print("  {:<14}{}\n", name, value);
+  };
+  const bool log = s.num_contacts < 0;
+  fmt::print("{} (HDF5 {})\n", s.scene.empty() ? "(unnamed scene)" : s.scene, log ? "log" : "recording");
+  row("file", path);
+  row("scene", s.file);
+  row("made by", s.version);
+  row("step", fmt::format("{:g} s, {}", s.dt, s.integrator));
+  row("time", fmt::format("{:g} to {:g} s", s.start, s.end));
+  row(log ? "rows" : "frames", fmt::format("{}", s.num_frames));
+  if (!log) row("contacts", fmt::format("{} in all frames", s.num_contacts));
 }
 
 }  // namespace capstan::cli

@@ -61,7 +61,9 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
   c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");
   c->add_option("--log-every", o.log_every, "Log every n-th step")->capture_default_str();
-  c->add_option("--record", o.record, "Record states and contacts to this file, for replay, view and export");
+  c->add_option(
+      "--record", o.record,
+      "Record states and contacts to this file, for replay, view and export; .h5 for other programs");
   c->add_option("--record-every", o.record_every,
                 "Record every n-th step; default: about 100 frames in a simulated second");
   c->add_option("--checkpoint", o.checkpoint, "Save the state at the end, and when stopped, to this file");
@@ -119,6 +121,7 @@ void add_others(CLI::App& app, AllOptions& o) {
 
   CLI::App* view = app.add_subcommand("view", "Watch and steer a simulation, or a recording, in a browser");
   view->add_option("what", o.view.what, "Scene file, name of a shipped scene, or recording")->required();
+  view->add_option("--record", o.view.record, "Record the live simulation to this file (.capstan or .h5)");
   view->add_option("--dt", o.view.dt, "Time step [s]; default: the scene's");
   view->add_option("--integrator", o.view.integrator, "As for run");
   view->add_option("--contact-law", o.view.contact_law, "As for run");

@@ -11,6 +11,7 @@
 #include "capstan/io/file.h"
 #include "capstan/io/output_file.h"
 #include "capstan/io/plot.h"
+#include "capstan/io/recording_hdf5.h"
 #include "viewer/browser.h"
 
 namespace capstan::cli {
@@ -45,6 +46,9 @@ std::vector<std::string> split_csv(const std::string& line) {
 }
 
 Table read_csv(const std::string& path) {
+  if (is_hdf5_file(path)) {
+    throw InputError(Source{path, 0}, kHdf5, "give a .csv log or a .capstan recording");
+  }
   Diagnostics diagnostics;
   std::string text;
   if (!read_file(path, kMaxLogBytes, "log", {path, 0}, &text, &diagnostics)) throw InputError(diagnostics);

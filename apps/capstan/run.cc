@@ -8,6 +8,7 @@
 #include "capstan/io/checkpoint.h"
 #include "capstan/io/output_file.h"
 #include "capstan/io/picture.h"
+#include "capstan/io/recording_hdf5.h"
 
 namespace capstan::cli {
 namespace {
@@ -163,8 +164,10 @@ int run(const RunOptions& options) {
 
   const std::unique_ptr<Log> log =
       options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
-  std::unique_ptr<RecordingWriter> recording;
-  if (!options.record.empty()) {
+  std::unique_ptr<Recorder> recording;
+  if (is_hdf5_name(options.record)) {
+    recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step);
+  } else if (!options.record.empty()) {
     recording = std::make_unique<RecordingWriter>(
         options.record, model,
         recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt));

@@ -17,7 +17,7 @@ struct Hooks {
   ContactLog* contact_log = nullptr;
   std::function<void(const State&, const VecX& row)> on_row;  // after each row of the log
   long log_every = 1;  // steps; the first and the last state are always logged
-  RecordingWriter* recording = nullptr;
+  Recorder* recording = nullptr;
   long record_every = 1;                          // steps; the first and the last state are always recorded
   long checkpoint_every = 0;                      // steps; 0: never within the loop
   std::function<void(const State&)> checkpoint;   // called as said, not at the end

@@ -1,8 +1,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 
 #include "apps/capstan/commands.h"
+#include "apps/capstan/simulate.h"
+#include "capstan/io/output_file.h"
+#include "capstan/io/recording_hdf5.h"
 #include "viewer/html.h"
 #include "viewer/server.h"
 
@@ -40,17 +46,47 @@ void check_options(const ViewOptions& o) {
   choose_contact_law({}, o.contact_law);
 }
 
+// out.capstan, out_2.capstan, out_3.capstan, ...: the file of a part of the run.
+std::string part_name(const std::string& path, int part) {
+  if (part == 1) return path;
+  const std::filesystem::path p = path;
+  return (p.parent_path() / fmt::format("{}_{}{}", p.stem().string(), part, p.extension().string())).string();
+}
+
+viewer::LiveRecording live_recording(const std::string& path, const LoadedScene& loaded, const Model& model,
+                                     const StepOptions& step, std::vector<std::string>* files) {
+  viewer::LiveRecording recording;
+  if (path.empty()) return recording;
+  FILE* probe = std::fopen(path.c_str(), "ab");  // told now, not when the first step is taken
+  if (!probe) throw OutputError(path, std::strerror(errno));
+  std::fclose(probe);
+  recording.every = default_record_every(step.dt);
+  recording.open = [path, file = loaded.path, &model, step, files,
+                    header =
+                        recording_header(loaded.scene, model, loaded.path, step, model.options.duration)](
+                       int part) -> std::unique_ptr<Recorder> {
+    const std::string name = part_name(path, part);
+    files->push_back(name);
+    if (is_hdf5_name(name)) return std::make_unique<Hdf5Recorder>(name, model, file, step);
+    return std::make_unique<RecordingWriter>(name, model, header);
+  };
+  return recording;
+}
+
 }  // namespace
 
 int view(const ViewOptions& o) {
   check_options(o);
   const std::string page = viewer::read_page();
   Model model;
+  std::vector<std::string> recorded;
   std::unique_ptr<viewer::Player> player;
   if (is_recording(o.what)) {
-    if (o.dt || !o.integrator.empty() || !o.contact_law.empty() || !o.keyframe.empty()) {
+    if (o.dt || !o.integrator.empty() || !o.contact_law.empty() || !o.keyframe.empty() || !o.record.empty()) {
       throw UsageError(
-          "a recording is played as it is: --dt, --integrator, --contact-law and --keyframe are for scenes");
+          "a recording is played as it is: --dt, --integrator, --contact-law, --keyframe and --record are "
+          "for "
+          "scenes");
     }
     auto recording = std::make_unique<Recording>(o.what);
     model = recorded_model(recording->header(), recorded_scene(recording->header()));
@@ -59,11 +95,16 @@ int view(const ViewOptions& o) {
   } else {
     LoadedScene loaded = load(o.what, false);
     tell_warnings(loaded);
-    model = std::move(loaded.model);
+    model = loaded.model;
     const StepOptions step =
         choose_contact_law(choose_step_options(step_options(model), o.dt, o.integrator), o.contact_law);
+    if (!o.record.empty() && same_file(o.record, loaded.path)) {
+      throw UsageError(
+          fmt::format("--record would overwrite the input file '{}'; choose another name", o.record));
+    }
     player = viewer::simulate_live(
-        model, step, o.keyframe.empty() ? initial_state(model) : keyframe_state(model, o.keyframe));
+        model, step, o.keyframe.empty() ? initial_state(model) : keyframe_state(model, o.keyframe),
+        live_recording(o.record, loaded, model, step, &recorded));
   }
   const std::unique_ptr<viewer::Server> server = open_server(o, page, player.get());
   fmt::print("{}\n", server->url());
@@ -76,6 +117,8 @@ int view(const ViewOptions& o) {
   player->start(!o.paused);
   server->run();
   player->stop();
+  player.reset();  // ends the recording
+  for (const std::string& file : recorded) fmt::print("recorded {}\n", file);
   return kOk;
 }
 

@@ -115,9 +115,12 @@ class Builder {
     return static_cast<int>(json_["accessors"].size()) - 1;
   }
 
+  // Colours of scenes are as on a screen (sRGB); those of glTF are linear.
+  static double linear(float c) { return c <= 0.04045f ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); }
+
   int add_material(const std::array<float, 4>& rgba) {
     Json material = {{"pbrMetallicRoughness",
-                      {{"baseColorFactor", {rgba[0], rgba[1], rgba[2], rgba[3]}},
+                      {{"baseColorFactor", {linear(rgba[0]), linear(rgba[1]), linear(rgba[2]), rgba[3]}},
                        {"metallicFactor", 0.0},
                        {"roughnessFactor", 0.6}}}};
     if (rgba[3] < 1) material["alphaMode"] = "BLEND";

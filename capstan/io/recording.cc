@@ -14,6 +14,7 @@
 #include "capstan/io/output_file.h"
 #include "capstan/io/read.h"
 #include "capstan/io/recording_codec.h"
+#include "capstan/io/recording_hdf5.h"
 #include "capstan/io/write_yaml.h"
 #include "capstan/step/contact_forces.h"
 
@@ -234,6 +235,7 @@ Recording::Recording(const std::string& path)
                     std::filesystem::is_directory(path) ? "it is a folder" : std::strerror(errno)),
         kRemedy);
   }
+  if (is_hdf5_file(path)) throw InputError(Source{path, 0}, kHdf5, kHdf5Remedy);
   if (!is_recording(path)) throw InputError(Source{path, 0}, "this is not a recording", kRemedy);
   bytes_ = static_cast<std::int64_t>(std::filesystem::file_size(path));
   const Bytes raw = read_chunk("HEAD", kMagicBytes);

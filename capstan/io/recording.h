@@ -77,22 +77,33 @@ Model recorded_model(const RecordingHeader& header, const Scene& scene);
 // The touching contacts of the last step in a workspace.
 void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedContact>* contacts);
 
+// Takes the frames of a run as it goes.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // Before every step: what acts in it.
+  virtual void note_input(const State&, const Input&) {}
+  // A state and the step that led to it: `workspace` may be null at the start, wall is the step's time [s].
+  virtual void append(const State& state, const Report& report, const Workspace* workspace, double wall) = 0;
+  virtual void close() = 0;
+  virtual long num_frames() const = 0;
+  virtual long bytes() const = 0;  // in the file
+};
+
 // Writes a recording. All functions throw OutputError; the destructor closes and hides errors.
-class RecordingWriter {
+class RecordingWriter : public Recorder {
  public:
   RecordingWriter(const std::string& path, const Model& model, const RecordingHeader& header);
-  ~RecordingWriter();
+  ~RecordingWriter() override;
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
 
-  // Before every step: what acts in it.
-  void note_input(const State& state, const Input& input);
-  // A state and the step that led to it: `workspace` may be null at the start, wall is the step's time [s].
-  void append(const State& state, const Report& report, const Workspace* workspace, double wall);
+  void note_input(const State& state, const Input& input) override;
+  void append(const State& state, const Report& report, const Workspace* workspace, double wall) override;
   void flush();
-  void close();
-  long num_frames() const { return num_frames_; }
-  long bytes() const { return offset_; }
+  void close() override;
+  long num_frames() const override { return num_frames_; }
+  long bytes() const override { return offset_; }
 
   struct ChunkPlace {
     std::int64_t offset = 0, first_frame = 0, num_frames = 0;

@@ -9,8 +9,8 @@ namespace capstan {
 
 namespace {
 
-// Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are solved
-// to the end before anything comes in, and at last everything does.
+// Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are
+// solved to the end before anything comes in, and at last everything does.
 constexpr int kMostInterrupts = 10, kMostRounds = 15;
 
 }  // namespace
@@ -27,7 +27,10 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> idle;   // groups that are not
   std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch a tree of an island
 
+  std::vector<int> size;  // [islands] contacts and other constraints
+
   void find_idle(const Problem& problem, const NewtonOptions& options);
+  void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
   bool wake(const Problem& problem, bool only_closed, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
@@ -69,6 +72,17 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
   idle_of_island.resize(sum);
   for (auto g = idle.rbegin(); g != idle.rend(); ++g) {
     for_each_island(*g, [&](int island) { idle_of_island[--idle_start[island]] = *g; });
+  }
+}
+
+void NewtonWorkspace::Solvers::calc_sizes(const Problem& problem, const Islands& islands) {
+  size.clear();
+  for (const Island& island : islands.list) {
+    size.push_back(0);
+    for (int i = island.group_begin; i < island.group_end; ++i) {
+      const ConstraintGroup& group = problem.groups[islands.groups[i]];
+      size.back() += std::max(1, group.contact_end - group.contact_begin);
+    }
   }
 }
 
@@ -127,19 +141,25 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
       if (report.rounds == 0 || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
     if (s.order.empty()) break;
-    std::sort(s.order.begin(), s.order.end(), [&](int a, int b) {
-      const int size_a = islands.list[a].group_end - islands.list[a].group_begin;
-      const int size_b = islands.list[b].group_end - islands.list[b].group_begin;
-      return size_a != size_b ? size_a > size_b : a < b;
-    });
+    s.calc_sizes(problem, islands);
+    std::sort(s.order.begin(), s.order.end(),
+              [&](int a, int b) { return s.size[a] != s.size[b] ? s.size[a] > s.size[b] : a < b; });
     const int count = static_cast<int>(s.order.size());
-    while (static_cast<int>(s.list.size()) < count) s.list.push_back(std::make_unique<IslandSolver>());
+    if (static_cast<int>(s.list.size()) < count) {
+      // With some to spare, which try the smallest island to get their memory: the number of islands varies.
+      while (static_cast<int>(s.list.size()) < count + count / 2 + 2) {
+        s.list.push_back(std::make_unique<IslandSolver>());
+        s.list.back()->begin(problem, islands, islands.list[s.order.back()], s.local_tree.data());
+        s.list.back()->solve(options, *workspace, report.rounds > 0, {});
+      }
+    }
     threads.for_each(count, [&](int k) {
       const int i = s.order[k];
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
       result_of(i) =
-          s.list[k]->solve(options, *workspace, report.rounds > 0, come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
+          s.list[k]->solve(options, *workspace, report.rounds > 0,
+                           come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
     });
     int most = 0;
     for (int k = 0; k < count; ++k) {  // only now: islands look at the velocities of others

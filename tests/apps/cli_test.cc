@@ -275,12 +275,16 @@ TEST(Failure, AStepThatFailsSaysWhyAndKeepsTheLog) {
 
 TEST(Output, UnwritablePathsAreTold) {
   const Folder folder;
-  for (const char* option :
-       {"--log no/folder/a.csv", "--log no/folder/a.h5", "--log a.txt", "--log .",
-        "--checkpoint no/folder/a.state", "--checkpoint .", "--picture no/folder/a.svg"}) {
+  for (const char* option : {"--log no/folder/a.csv", "--log no/folder/a.h5", "--log a.txt", "--log .",
+                             "--checkpoint no/folder/a.state", "--checkpoint .", "--picture no/folder/a.svg",
+                             "--record no/folder/a.capstan", "--record no/folder/a.h5", "--record ."}) {
     const Outcome outcome = folder.capstan(std::string("run double_pendulum --duration 0.01 ") + option);
     EXPECT_EQ(outcome.code, 4) << option << "\n" << outcome.err;
     EXPECT_HAS(outcome.err, "cannot write");
+  }
+  if (fs::exists(CAPSTAN_BINARY_DIR "/viewer/page.html")) {
+    const Outcome view = folder.capstan("view double_pendulum --port 0 --record no/folder/a.capstan");
+    EXPECT_EQ(view.code, 4) << view.err;
   }
   fs::create_symlink("/dev/full", folder / "full.csv");
   const Outcome full = folder.capstan("run double_pendulum --duration 0.01 --log full.csv");

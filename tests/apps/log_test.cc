@@ -3,6 +3,7 @@
 #include <hdf5.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "tests/apps/program.h"
@@ -201,6 +202,75 @@ TEST_P(Killed, LeavesAReadableLog) {
   for (std::size_t i = 0; i < table.rows.size(); i += 97) {
     EXPECT_NEAR(table.rows[i][0], 1e-3 * static_cast<double>(i), 1e-6);
   }
+}
+
+// Every dataset of a file, bytes in the file's own types.
+std::map<std::string, std::vector<char>> read_datasets(const std::string& path) {
+  std::map<std::string, std::vector<char>> all;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  EXPECT_GE(file, 0) << path;
+  if (file < 0) return all;
+  H5G_info_t info;
+  H5Gget_info(file, &info);
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    char name[256];
+    H5Lget_name_by_idx(file, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+    std::vector<char>& bytes = all[name];
+    bytes.resize(H5Tget_size(type) * static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    EXPECT_GE(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), 0) << name;
+    H5Sclose(space), H5Tclose(type), H5Dclose(set);
+  }
+  H5Fclose(file);
+  return all;
+}
+
+template <typename T>
+std::vector<T> as(const std::vector<char>& bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+TEST(Hdf5Recording, IsWhatAnExportOfTheRecordingIs) {
+  const Folder folder;
+  ASSERT_EQ(folder.capstan("run clutter --duration 0.6 --record direct.h5 --quiet").code, 0);
+  ASSERT_EQ(folder.capstan("run clutter --duration 0.6 --record a.capstan --quiet").code, 0);
+  ASSERT_EQ(folder.capstan("export a.capstan exported.h5").code, 0);
+  const auto direct = read_datasets(folder / "direct.h5"), exported = read_datasets(folder / "exported.h5");
+  ASSERT_EQ(direct.size(), exported.size());
+  for (const auto& [name, bytes] : direct) EXPECT_EQ(bytes, exported.at(name)) << name;
+
+  const auto begin = as<std::int64_t>(direct.at("contact_begin"));
+  const auto force = as<float>(direct.at("contact_force"));
+  ASSERT_EQ(begin.size(), 62u);
+  EXPECT_EQ(begin.front(), 0);
+  EXPECT_EQ(begin.back(), static_cast<std::int64_t>(force.size() / 3));
+  EXPECT_GT(begin.back(), begin[60]);
+  EXPECT_EQ(std::string(direct.at("shape_name").data()), "ball_0");
+  const Outcome info = folder.capstan("info direct.h5");
+  EXPECT_NE(info.out.find("frames        61"), std::string::npos) << info.out;
+  for (const std::string command : {"view", "replay", "export", "plot"}) {
+    const Outcome refused = folder.capstan(command + " direct.h5" + (command == "export" ? " a.html" : ""));
+    EXPECT_EQ(refused.code, 2) << command;
+    EXPECT_NE(refused.err.find("HDF5"), std::string::npos) << refused.err;
+  }
+}
+
+TEST(Hdf5Recording, AKilledRunLeavesFramesWithTheirContacts) {
+  const Folder folder;
+  const Started started(folder, {"run", "clutter", "--duration", "1e6", "--record", "a.h5"});
+  ASSERT_TRUE(wait_for_size(folder / "a.h5", 400'000));
+  usleep(700'000);
+  EXPECT_EQ(started.stop(SIGKILL), 128 + SIGKILL);
+  const auto sets = read_datasets(folder / "a.h5");
+  const auto time = as<double>(sets.at("time"));
+  const auto begin = as<std::int64_t>(sets.at("contact_begin"));
+  ASSERT_GT(time.size(), 50u);
+  ASSERT_EQ(begin.size(), time.size() + 1);
+  EXPECT_EQ(sets.at("contact_distance").size(), sizeof(float) * static_cast<std::size_t>(begin.back()));
+  for (std::size_t i = 0; i < time.size(); ++i) EXPECT_NEAR(time[i], 0.01 * static_cast<double>(i), 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, Killed, ::testing::Values("a.csv", "a.h5"));

@@ -174,6 +174,33 @@ TEST_F(ServerTest, PlaysPausesStepsAndResets) {
   EXPECT_EQ(Json::from_msgpack(*player_->last_frame())["step"], 0);
 }
 
+TEST_F(ServerTest, GoesBackAndOnThroughTheSameStates) {
+  Client client(port(), kToken);
+  for (int i = 0; i < 60; ++i) client.send({{"command", "step"}});
+  Json end = client.next("frame");
+  while (end["step"] != 60) end = client.next("frame");
+  client.send({{"command", "seek"}, {"time", 0.2}});
+  Json shown = client.next("frame");  // a moment near it: not every step is kept when many come at once
+  EXPECT_LE(shown["time"], 0.2 + 1e-9);
+  EXPECT_GT(shown["time"], 0.2 - 0.03);
+  const Json status = Json::from_msgpack(*player_->last_status());
+  EXPECT_EQ(status["history"][0], 0);
+  EXPECT_NEAR(status["history"][1].get<double>(), 0.6, 1e-9);  // looking forgets nothing
+  for (long i = shown["step"]; i < 60; ++i) client.send({{"command", "step"}});
+  Json again = client.next("frame");
+  while (again["step"] != 60) again = client.next("frame");
+  EXPECT_EQ(again["poses"], end["poses"]);
+  EXPECT_EQ(again["contacts"], end["contacts"]);
+
+  client.send({{"command", "record"}, {"on", true}});  // it was not started so
+  client.send({{"command", "seek"}});
+  client.send({{"command", "step"}});
+  while (client.next("frame")["step"] != 61) {
+  }
+  EXPECT_EQ(logged("not started with --record"), 1);
+  EXPECT_EQ(logged("seek needs a time"), 1);
+}
+
 TEST_F(ServerTest, ADragLiftsABody) {
   Client client(port(), kToken);
   const double before = poses_z(client.next("frame"), 1);
@@ -208,7 +235,7 @@ TEST_F(ServerTest, MalformedMessagesAreDroppedWithALine) {
       {{"command", "drag"}, {"link", 1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1e300}}},
       {{"command", "drag"}, {"link", -1}, {"point", {0, 0, 0}}, {"target", {0, 0, 1}}},
       {{"command", "joint"}, {"index", 4000000000u}, {"value", 1}},
-      {{"command", "seek"}, {"time", 1}}};
+      {{"command", "seek"}, {"time", "now"}}};
   for (const Json& message : wrong) client.send(message);
   client.send({{"command", "play"}});
   client.status(true);

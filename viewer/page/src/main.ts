@@ -1,12 +1,13 @@
 // The page: connects the source of frames with the world, the plots, the bar at the bottom and the panel.
 //
 // After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, frames=1,
-// color=islands, camera=top, azimuth, elevation (degrees), zoom.
+// color=islands, camera=top, azimuth, elevation (degrees), zoom, adapt=0, light=area.
 import * as THREE from "three";
 import "./style.css";
 import { Drag } from "./drag";
 import { Frame, Scene, Status } from "./messages";
 import { Panel } from "./panel";
+import { lengthText } from "./floor";
 import { Plots, short } from "./plots";
 import { Listener, ServerSource, Source, embedded } from "./source";
 import { Coloring, World } from "./world";
@@ -16,7 +17,8 @@ const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 5];
 
 class Page implements Listener {
   private hash = new URLSearchParams(location.hash.slice(1));
-  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0");
+  readonly world = new World(element<HTMLCanvasElement>("view"), this.hash.get("adapt") === "0",
+                              this.hash.get("light") === "area");
   readonly drag = new Drag(this.world, () => this.source);
   source: Source | null = null;
   scene: Scene | null = null;
@@ -37,12 +39,14 @@ class Page implements Listener {
     this.bindBar();
     window.addEventListener("resize", () => this.world.resize());
     this.world.resize();
-    let last = performance.now(), slow = 0;
+    let last = 0, slow = 0, inRow = 0; // drawings of motion, one in each turn
     const tick = (now: number) => {
-      if (this.world.draw()) {
-        ++this.framesDrawn;
+      const drawn = this.world.draw();
+      if (drawn !== "nothing") ++this.framesDrawn;
+      inRow = drawn === "motion" ? inRow + 1 : 0;
+      if (inRow > 3) { // the first ones compile and allocate
         slow += 0.2 * (Math.min(now - last, 1000) - slow);
-        if (this.framesDrawn % 12 === 0 && this.hash.get("adapt") !== "0") this.world.adapt(slow);
+        if (inRow % 10 === 0) this.world.adapt(slow);
       }
       last = now;
       requestAnimationFrame(tick);
@@ -85,7 +89,7 @@ class Page implements Listener {
       setPlots: (on) => (element("plots").style.display = on ? "" : "none"),
     }, this.dark);
     const timeline = element<HTMLInputElement>("timeline");
-    timeline.style.visibility = scene.end === undefined ? "hidden" : "";
+    element("record").hidden = !scene.can_record;
     timeline.min = String(scene.start ?? 0);
     timeline.max = String(scene.end ?? 1);
     element("legend").hidden = false;
@@ -103,7 +107,9 @@ class Page implements Listener {
     this.drag.refresh();
     this.plots.show(frame);
     this.panel?.show(frame);
-    if (!this.scrubbing) element<HTMLInputElement>("timeline").value = String(frame.time);
+    const timeline = element<HTMLInputElement>("timeline");
+    if (this.source.live && frame.time > Number(timeline.max)) timeline.max = String(frame.time);
+    if (!this.scrubbing) timeline.value = String(frame.time);
     element("time").textContent = `${frame.time.toFixed(3)} s`;
     this.showStatus();
   }
@@ -111,6 +117,14 @@ class Page implements Listener {
     this.status = status;
     element("play").classList.toggle("playing", status.playing);
     element<HTMLSelectElement>("speed").value = String(status.speed);
+    element("record").classList.toggle("on", Boolean(status.recording));
+    if (status.history) {
+      const timeline = element<HTMLInputElement>("timeline");
+      timeline.min = String(status.history[0]);
+      timeline.max = String(Math.max(status.history[1], status.history[0] + 1e-9));
+      if (this.frame && !this.scrubbing) timeline.value = String(this.frame.time);
+      this.plots.forgetAfter(status.history[1]);
+    }
     this.showStatus();
   }
   onConnection(connected: boolean, reason: string) {
@@ -123,11 +137,14 @@ class Page implements Listener {
   private showStatus() {
     if (!this.frame) return;
     const c = this.world.contacts;
-    const parts = [`${this.frame.contacts.count} contacts, ${c.sliding} sliding`, this.world.gridText()];
+    const parts = [`${this.frame.contacts.count} contacts touch, ${this.frame.sliding} slide`, this.world.gridText()];
     if (this.source?.live && this.status.playing) parts.unshift(`${short(this.status.rate)} x real time`);
     if (this.status.message) parts.push(this.status.message);
     element("status").textContent = parts.join("  ·  ");
-    element("scale-of-force").textContent = `an arrow of ${short(0.1 * this.world.size)} m is ${short(c.referenceForce())} N`;
+    const tenth = 0.1 * this.world.size, power = Math.pow(10, Math.floor(Math.log10(tenth)));
+    const arrow = power * (tenth / power >= 5 ? 5 : tenth / power >= 2 ? 2 : 1); // [m] a round number
+    const force = (c.referenceForce() * arrow) / tenth;
+    element("scale-of-force").textContent = `an arrow of ${lengthText(arrow)} is ${short(+force.toPrecision(3))} N`;
   }
   private applyHash() {
     const h = this.hash, w = this.world;
@@ -150,7 +167,7 @@ class Page implements Listener {
     this.plots.retheme();
   }
   private screenshot() {
-    this.world.draw(true);
+    this.world.draw("picture");
     const link = document.createElement("a");
     link.download = `${this.scene?.name ?? "capstan"}_${this.frame?.time.toFixed(3)}.png`;
     link.href = this.world.renderer.domElement.toDataURL("image/png");
@@ -161,6 +178,7 @@ class Page implements Listener {
     element("play").onclick = toggle;
     element("step").onclick = () => this.source?.step();
     element("reset").onclick = () => this.source?.reset();
+    element("record").onclick = () => this.source?.send({ command: "record", on: !this.status.recording });
     const speed = element<HTMLSelectElement>("speed");
     SPEEDS.forEach((s) => speed.add(new Option(`${s} x`, String(s))));
     speed.value = "1";

@@ -31,6 +31,8 @@ export interface Scene {
   joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
   actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
   numbers: { name: string; unit: string }[];
+  sleeps?: boolean; // frames tell what is asleep
+  can_record?: boolean; // of a live simulation: it was started with --record
   start?: number; // [s] of a recording
   end?: number;
 }
@@ -47,10 +49,12 @@ export interface Frame {
   step: number;
   poses: Float32Array;
   islands: Int32Array;
+  asleep: Uint8Array | null; // [links - 1], where the simulation lets things sleep
   joints: Float32Array;
   rates: Float32Array;
   control: Float32Array;
   contacts: Contacts;
+  sliding: number; // of the contacts
   numbers: Float64Array;
 }
 
@@ -60,6 +64,8 @@ export interface Status {
   speed: number;
   rate: number; // simulated over wall time, as achieved
   message: string;
+  history?: [number, number]; // [s] of a live simulation, that one can go back to
+  recording?: boolean;
 }
 
 // Binary fields need not be aligned within a message: they are copied.
@@ -69,19 +75,24 @@ export const floats = (bytes: Uint8Array) => new Float32Array(copy(bytes));
 /* eslint-disable-next-line @typescript-eslint/no-explicit-any */
 export function toFrame(m: any): Frame {
   const contacts = copy(m.contacts);
+  const ints = new Int32Array(contacts);
+  let sliding = 0;
+  for (let i = 2; i < ints.length; i += CONTACT_WORDS) sliding += ints[i] === 2 ? 1 : 0;
   return {
     time: m.time,
     step: m.step,
     poses: floats(m.poses),
     islands: new Int32Array(copy(m.islands)),
+    asleep: m.asleep ? new Uint8Array(copy(m.asleep)) : null,
     joints: floats(m.joints),
     rates: floats(m.rates),
     control: floats(m.control),
     contacts: {
       count: contacts.byteLength / (4 * CONTACT_WORDS),
-      ints: new Int32Array(contacts),
+      ints,
       floats: new Float32Array(contacts),
     },
+    sliding,
     numbers: new Float64Array(copy(m.numbers)),
   };
 }

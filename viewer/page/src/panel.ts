@@ -39,7 +39,9 @@ export class Panel {
     contacts.add(s, "forces").name("forces").onChange(redraw);
     contacts.add(s, "arrowLength", 0.1, 10).name("length of arrows").onChange(redraw);
     const show = this.gui.addFolder("Show");
-    show.add(s, "coloring", ["material", "body", "islands"]).name("colour by").onChange((c: Coloring) => {
+    const colorings: Coloring[] = ["material", "body", "islands"];
+    if (scene.sleeps) colorings.push("sleeping");
+    show.add(s, "coloring", colorings).name("colour by").onChange((c: Coloring) => {
       world.coloring = c;
       world.recolor();
     });

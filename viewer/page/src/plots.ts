@@ -5,7 +5,7 @@ import { Frame, Scene } from "./messages";
 
 type Quantity = { name: string; unit: string; log?: boolean; get: (frame: Frame) => number };
 
-const MAX_LIVE = 1200; // points of a live plot
+const MAX_LIVE = 4000; // points of a live plot
 const FIRST = ["energy.total", "contacts", "contact.iterations"];
 
 export function quantities(scene: Scene): Quantity[] {
@@ -17,11 +17,7 @@ export function quantities(scene: Scene): Quantity[] {
       list.push({ name: "linear_momentum", unit: "N s", get: (f) => Math.hypot(...f.numbers.subarray(i, i + 3)) });
     }
   });
-  list.push({ name: "contacts.sliding", unit: "", get: (f) => {
-    let n = 0;
-    for (let c = 0; c < f.contacts.count; ++c) n += f.contacts.ints[13 * c + 2] === 2 ? 1 : 0;
-    return n;
-  } });
+  list.push({ name: "contacts.sliding", unit: "", get: (f) => f.sliding });
   scene.joints.forEach(({ name }, i) => {
     list.push({ name: `${name}.q`, unit: "", get: (f) => f.joints[i] }, { name: `${name}.v`, unit: "", get: (f) => f.rates[i] });
   });
@@ -70,31 +66,22 @@ class Plot {
     this.chart = new uPlot({
       width: 312, height: 92, legend: { show: false }, cursor: { show: false }, padding: [6, 6, 0, 0],
       scales: { x: { time: false }, y: this.quantity.log ? { distr: 3 } : {} },
-      axes: [{ ...axis, size: 20, gap: 2 }, { ...axis, size: 46, gap: 3, values: (_, ticks) => ticks.map((t) => (t === null ? "" : short(t))) }],
+      axes: [{ ...axis, size: 20, gap: 2 }, { ...axis, size: 46, gap: 3, values: (_, ticks) => labels(ticks) }],
       series: [{}, { stroke: style.getPropertyValue("--accent").trim(), width: 1.5, points: { show: false } }],
       hooks: { draw: [(u) => this.drawCursor(u)] },
     }, [[], []], this.box);
-    this.xs = [];
-    this.ys = [];
-    for (const frame of this.history()) {
-      this.xs.push(frame.time);
-      this.ys.push(this.number(frame));
-    }
     this.refresh();
-  }
-  add(frame: Frame) {
-    this.xs.push(frame.time);
-    this.ys.push(this.number(frame));
-    if (this.xs.length > MAX_LIVE) {
-      this.xs.splice(0, this.xs.length - MAX_LIVE);
-      this.ys.splice(0, this.ys.length - MAX_LIVE);
-    }
   }
   at(frame: Frame) {
     this.time = frame.time;
     this.value.textContent = short(this.quantity.get(frame));
   }
-  refresh() { this.chart?.setData([this.xs, this.ys as number[]]); }
+  refresh() {
+    const frames = this.history();
+    this.xs = frames.map((frame) => frame.time);
+    this.ys = frames.map((frame) => this.number(frame));
+    this.chart?.setData([this.xs, this.ys as number[]]);
+  }
   private drawCursor(u: uPlot) {
     if (this.xs.length < 2) return;
     const x = u.valToPos(this.time, "x", true);
@@ -109,6 +96,15 @@ class Plot {
   }
 }
 
+// Of ticks: with as many digits as tell them apart.
+function labels(ticks: (number | null)[]): string[] {
+  const known = ticks.filter((t): t is number => t !== null);
+  const largest = Math.max(...known.map(Math.abs)), spacing = Math.abs(known[1] - known[0]);
+  if (!(spacing > 0) || largest >= 1e5 || largest < 1e-3) return ticks.map((t) => (t === null ? "" : short(t)));
+  const digits = Math.min(8, Math.max(0, -Math.floor(Math.log10(spacing) + 1e-9)));
+  return ticks.map((t) => (t === null ? "" : String(+t.toFixed(digits))));
+}
+
 export function short(x: number) {
   if (!Number.isFinite(x)) return "";
   if (x === 0) return "0";
@@ -120,7 +116,7 @@ export class Plots {
   private plots: Plot[] = [];
   private history: Frame[] = [];
   private fixed: Frame[] | null = null;
-  private drawnAt = 0;
+  private due = false;
 
   constructor(private parent: HTMLElement) {}
   build(scene: Scene, all: Frame[] | null) {
@@ -133,24 +129,31 @@ export class Plots {
     this.parent.append(...this.plots.map((p) => p.element));
   }
   show(frame: Frame) {
-    if (!this.fixed) {
-      const last = this.history[this.history.length - 1];
-      if (last && frame.time < last.time) { // the run began again, or the user went back
-        this.history = [];
-        this.plots.forEach((p) => p.rebuild());
-      }
-      if (!last || frame.time !== last.time) {
-        this.history.push(frame);
-        if (this.history.length > MAX_LIVE) this.history.shift();
-        this.plots.forEach((p) => p.add(frame));
-      }
-    }
+    if (!this.fixed) this.remember(frame);
     this.plots.forEach((p) => p.at(frame));
-    const now = performance.now();
-    if (now - this.drawnAt > 120 || this.fixed) {
+    if (this.due) return;
+    this.due = true; // not with every frame: a plot takes longer to draw than a frame should
+    setTimeout(() => {
+      this.due = false;
       this.plots.forEach((p) => p.refresh());
-      this.drawnAt = now;
-    }
+    }, 120);
+  }
+  // In order of time, wherever the user went.
+  private remember(frame: Frame) {
+    let place = this.history.length;
+    while (place > 0 && this.history[place - 1].time > frame.time) --place;
+    if (place > 0 && this.history[place - 1].time === frame.time) return;
+    const contacts = { count: 0, ints: new Int32Array(), floats: new Float32Array() }; // they are large
+    this.history.splice(place, 0, { ...frame, contacts });
+    if (this.history.length > MAX_LIVE) this.history.shift();
+  }
+  // The run goes on from there another way, or began again.
+  forgetAfter(time: number) {
+    if (this.fixed) return;
+    const kept = this.history.filter((frame) => frame.time <= time + 1e-9);
+    if (kept.length === this.history.length) return;
+    this.history = kept;
+    this.plots.forEach((p) => p.refresh());
   }
   retheme() { this.plots.forEach((p) => p.rebuild()); }
 }

@@ -3,23 +3,22 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { ContactView } from "./contacts";
 import { Floor } from "./floor";
-import { makeGeometry } from "./shapes";
+import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
+import { Solids } from "./solids";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
-export type Coloring = "material" | "body" | "islands";
+export type Coloring = "material" | "body" | "islands" | "sleeping";
 
 // Colours that stay apart from each other, and from those of the contacts.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
+const PALETTE_COLORS = PALETTE.map((hex) => new THREE.Color(hex));
+const ALONE = new THREE.Color(0xadb5bd);
+const ASLEEP = new THREE.Color(0x8a93a3);
 const DEFAULT_GREY = [0.6, 0.6, 0.65];
 
-interface Drawn {
-  mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
-  shape: number;
-  link: number;
-  own: THREE.Color;
-}
+const STILL_AFTER = 250; // [ms] without a change until the picture is drawn well
 
 function setPose(object: THREE.Object3D, pose: ArrayLike<number>, at = 0) {
   object.position.set(pose[at], pose[at + 1], pose[at + 2]);
@@ -50,52 +49,57 @@ export class World {
   follow = 0; // body; 0: the camera stays
   dirty = true; // something changed since the last drawing
 
-  private drawn: Drawn[] = [];
+  private solids = new Solids();
+  private own: THREE.Color[] = []; // by shape
   private root = new THREE.Group();
-  private wires = new THREE.Group();
   private axes: THREE.Object3D[] = [];
   private centers: THREE.Object3D[] = [];
   private floor: Floor;
-  private sun = new THREE.DirectionalLight(0xffffff, 2.3);
-  private sky = new THREE.HemisphereLight(0xffffff, 0xb9c2cf, 1.55);
+  private light = new Light();
   private dragLine: THREE.Line;
   private message: Scene | null = null;
   private frame: Frame | null = null;
   private fixed: boolean[] = []; // shapes that never move
   private followed = new THREE.Vector3();
-  private drawMs = 0; // smoothed
+  private byProcessor = false;
+  private motionRatio = 1; // pixels drawn for one of the screen while things move
+  private motionShadows = true;
+  private shadows = true; // as the user wants them
+  private look: Look = "fine"; // now
+  private stillDue = false; // the last picture was a coarse one
+  private changedAt = 0; // [ms]
 
-  // `best`: all the quality there is, however long a drawing takes.
-  constructor(canvas: HTMLCanvasElement, best: boolean) {
-    const plain = !best && drawnByProcessor();
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !plain, preserveDrawingBuffer: true });
+  // `best`: all the quality there is, however long a drawing takes. Otherwise, where the processor draws, motion is
+  // drawn coarsely, and the picture is drawn well as soon as nothing moves. `area`: the sun is broad whenever it is.
+  constructor(canvas: HTMLCanvasElement, private best: boolean, private area: boolean) {
+    this.byProcessor = !best && drawnByProcessor();
+    document.body.classList.toggle("plain", this.byProcessor);
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.byProcessor, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = plain ? THREE.BasicShadowMap : THREE.PCFSoftShadowMap;
+    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.renderer.toneMapping = THREE.NeutralToneMapping;
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.motionRatio = Math.min(window.devicePixelRatio, this.stillRatio());
+    this.renderer.setPixelRatio(this.motionRatio);
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.12;
     this.controls.maxPolarAngle = 0.97 * Math.PI;
     this.controls.addEventListener("change", () => (this.dirty = true));
-    this.sun.castShadow = true;
-    this.sun.shadow.mapSize.setScalar(plain ? 1024 : 2048);
-    this.sun.shadow.radius = 5;
     this.contacts = new ContactView();
     this.floor = new Floor();
+    this.floor.setFine(true, this.light.sun);
     const line = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3));
     this.dragLine = new THREE.Line(line, new THREE.LineBasicMaterial({ color: 0xe03131, depthTest: false }));
     this.dragLine.visible = false;
     this.dragLine.renderOrder = 10;
     this.dragLine.frustumCulled = false;
-    this.scene.add(this.root, this.wires, this.sun, this.sun.target, this.sky, this.floor.group, this.contacts.group, this.dragLine);
+    this.scene.add(this.root, this.solids.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
   }
 
   build(message: Scene) {
     this.message = message;
     this.root.clear();
-    this.wires.clear();
-    this.links.length = this.drawn.length = this.axes.length = this.centers.length = 0;
+    this.links.length = this.axes.length = this.centers.length = 0;
     for (let l = 0; l < message.num_links; ++l) {
       const group = new THREE.Group();
       this.links.push(group);
@@ -103,28 +107,17 @@ export class World {
     }
     this.floor.clear();
     this.fixed = message.shapes.map((shape) => shape.link === 0);
-    message.shapes.forEach((shape, index) => {
-      if (shape.type === "half_space") {
-        this.floor.addPlane(shape.pose);
-        return;
-      }
+    this.own = message.shapes.map((shape) => {
       const grey = DEFAULT_GREY.every((x, i) => Math.abs(x - shape.rgba[i]) < 0.01);
       const tree = message.links[shape.link].tree;
-      const own = grey && shape.link > 0
+      return grey && shape.link > 0
         ? new THREE.Color(PALETTE[(message.num_links > 12 && tree >= 0 ? tree : shape.link) % PALETTE.length])
         : new THREE.Color().setRGB(shape.rgba[0], shape.rgba[1], shape.rgba[2], THREE.SRGBColorSpace);
-      const opacity = shape.rgba[3];
-      const material = new THREE.MeshStandardMaterial({
-        color: own, roughness: 0.62, metalness: 0.02, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
-      });
-      const mesh = new THREE.Mesh(makeGeometry(shape), material);
-      setPose(mesh, shape.pose);
-      mesh.castShadow = opacity > 0.5;
-      mesh.receiveShadow = opacity > 0.5;
-      mesh.userData = { shape: index, body: shape.body };
-      this.links[shape.link].add(mesh);
-      this.drawn.push({ mesh, shape: index, link: shape.link, own });
     });
+    message.shapes.forEach((shape) => { if (shape.type === "half_space") this.floor.addPlane(shape.pose); });
+    this.solids.build(message);
+    this.solids.setFine(this.look !== "coarse", this.light);
+    this.recolor();
     this.makeFramesAndCenters(message);
   }
 
@@ -157,11 +150,10 @@ export class World {
     this.scene.updateMatrixWorld(true);
     const moving = new THREE.Box3();
     const all = new THREE.Box3();
-    for (const d of this.drawn) {
-      d.mesh.geometry.computeBoundingBox();
-      const box = d.mesh.geometry.boundingBox!.clone().applyMatrix4(d.mesh.matrixWorld);
+    for (const shape of this.solids.drawn) {
+      const box = this.solids.boxOf(shape);
       all.union(box);
-      if (d.link > 0) moving.union(box);
+      if (this.message!.shapes[shape].link > 0) moving.union(box);
     }
     if (moving.isEmpty()) moving.copy(all);
     if (moving.isEmpty()) moving.setFromCenterAndSize(new THREE.Vector3(0, 0, 0.5), new THREE.Vector3(1, 1, 1));
@@ -177,17 +169,7 @@ export class World {
     const weight = this.message!.links.reduce((sum, l) => sum + l.mass, 0) * Math.hypot(...this.message!.gravity);
     const trees = Math.max(1, new Set(this.message!.links.map((l) => l.tree)).size - 1);
     this.contacts.setScale(this.size, Math.max(weight / trees, 1e-6));
-    const r = 0.75 * this.size;
-    const shadow = this.sun.shadow.camera;
-    shadow.left = shadow.bottom = -r;
-    shadow.right = shadow.top = r;
-    shadow.near = 0.1 * this.size;
-    shadow.far = 5 * this.size;
-    shadow.updateProjectionMatrix();
-    this.sun.shadow.bias = -0.0004;
-    this.sun.shadow.normalBias = 0.002 * this.size;
-    this.sun.position.copy(this.center).add(new THREE.Vector3(1.1, -0.9, 1.9).multiplyScalar(this.size));
-    this.sun.target.position.copy(this.center);
+    this.light.place(this.center, this.size);
     this.camera.near = 0.005 * this.size;
     this.camera.far = 60 * this.size;
     this.preset("corner");
@@ -209,9 +191,13 @@ export class World {
 
   show(frame: Frame) {
     this.frame = frame;
-    for (let l = 1; l < this.links.length; ++l) setPose(this.links[l], frame.poses, 7 * (l - 1));
+    for (let l = 1; l < this.links.length; ++l) {
+      setPose(this.links[l], frame.poses, 7 * (l - 1));
+      this.links[l].updateMatrix();
+    }
+    this.solids.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
-    if (this.coloring === "islands") this.recolor();
+    if (this.coloring === "islands" || this.coloring === "sleeping") this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
       const shift = p.clone().sub(this.followed);
@@ -235,24 +221,21 @@ export class World {
   recolor() {
     const count = new Map<number, number>();
     this.frame?.islands.forEach((island) => count.set(island, (count.get(island) ?? 0) + 1));
-    for (const d of this.drawn) {
-      let color = d.own;
-      if (this.coloring === "body" && d.link > 0) color = new THREE.Color(PALETTE[d.link % PALETTE.length]);
-      if (this.coloring === "islands" && d.link > 0 && this.frame) {
-        const island = this.frame.islands[d.link - 1];
-        color = count.get(island)! > 1 ? new THREE.Color(PALETTE[island % PALETTE.length]) : new THREE.Color(0xadb5bd);
+    this.solids.color((shape) => {
+      const link = this.message!.shapes[shape].link;
+      if (this.coloring === "body" && link > 0) return PALETTE_COLORS[link % PALETTE.length];
+      if (this.coloring === "islands" && link > 0 && this.frame) {
+        const island = this.frame.islands[link - 1];
+        return count.get(island)! > 1 ? PALETTE_COLORS[island % PALETTE.length] : ALONE;
       }
-      d.mesh.material.color.copy(color);
-    }
+      if (this.coloring === "sleeping" && link > 0 && this.frame?.asleep?.[link - 1]) return ASLEEP;
+      return this.own[shape];
+    });
     this.dirty = true;
   }
 
   setShapes() {
-    this.drawn.forEach((d) => {
-      const collides = this.message!.shapes[d.shape].collides;
-      d.mesh.visible = this.showCollision ? collides : this.showVisual || collides;
-      d.mesh.material.wireframe = this.showCollision;
-    });
+    this.solids.setShown(this.showCollision, this.showVisual);
     this.dirty = true;
   }
   setFrames(on: boolean) { this.axes.forEach((a) => (a.visible = on)); this.dirty = true; }
@@ -261,14 +244,13 @@ export class World {
   setTheme(dark: boolean) {
     this.scene.background = new THREE.Color(dark ? 0x161b23 : 0xe9edf3);
     this.scene.fog = new THREE.Fog(this.scene.background as THREE.Color, 6 * this.size, 30 * this.size);
-    this.sky.intensity = dark ? 0.8 : 1.25;
-    this.sky.groundColor.set(dark ? 0x4a5361 : 0xb9c2cf);
-    this.sun.intensity = dark ? 2.0 : 2.6;
+    this.light.setTheme(dark);
     this.floor.setTheme(dark);
+    this.solids.setFine(this.look !== "coarse", this.light);
     this.dirty = true;
   }
   setShadows(on: boolean) {
-    this.sun.castShadow = on;
+    this.shadows = on;
     this.dirty = true;
   }
   gridText() { return this.floor.text(); }
@@ -278,13 +260,10 @@ export class World {
     const canvas = this.renderer.domElement;
     const ray = new THREE.Raycaster();
     ray.setFromCamera(new THREE.Vector2((2 * x) / canvas.clientWidth - 1, 1 - (2 * y) / canvas.clientHeight), this.camera);
-    for (const hit of ray.intersectObjects(this.drawn.filter((d) => d.mesh.visible).map((d) => d.mesh), false)) {
-      const body = hit.object.userData.body as number;
-      const link = this.message!.shapes[hit.object.userData.shape].link;
-      if (link > 0) return { body, link, point: hit.point };
-      return null; // the world is in front
-    }
-    return null;
+    const hit = this.solids.pick(ray);
+    if (!hit) return null;
+    const { body, link } = this.message!.shapes[hit.shape];
+    return link > 0 ? { body, link, point: hit.point } : null; // null: the world is in front
   }
   // Where a point of the window is on the plane through `through` that faces the camera.
   unproject(x: number, y: number, through: THREE.Vector3) {
@@ -316,23 +295,44 @@ export class World {
     this.dirty = true;
   }
 
-  draw(force = false): boolean {
+  // Draws what changed, and tells what that was. `force`: now, and well; "picture": as well as can be.
+  draw(force: boolean | "picture" = false): "nothing" | "motion" | "still" {
     this.controls.update();
-    if (!this.dirty && !force) return false;
+    const now = performance.now();
+    const still = force !== false || (!this.dirty && this.stillDue && now - this.changedAt > STILL_AFTER);
+    if (still) {
+      this.setLook(force === "picture" || this.area ? "area" : "fine", this.stillRatio(), this.shadows);
+      this.stillDue = false;
+      this.motionShadows = true; // what made motion slow may be over
+      this.motionRatio = Math.min(1.3 * this.motionRatio, this.stillRatio(), window.devicePixelRatio);
+    } else if (this.dirty) {
+      this.changedAt = now;
+      const coarse = this.byProcessor || this.motionRatio < this.stillRatio();
+      this.setLook(this.byProcessor ? "coarse" : this.best && this.area ? "area" : "fine", this.motionRatio, this.shadows && this.motionShadows);
+      this.stillDue = coarse;
+    } else {
+      return "nothing";
+    }
     this.dirty = false;
-    const before = performance.now();
     this.renderer.render(this.scene, this.camera);
-    this.drawMs += 0.1 * (performance.now() - before - this.drawMs);
-    return true;
+    return still ? "still" : "motion";
   }
-  // Where drawing does not keep up: fewer pixels, then no shadows. Called with the time between drawings.
+  // Where the processor draws there is no antialiasing but this.
+  private stillRatio() { return this.byProcessor ? 2 : Math.min(window.devicePixelRatio, 2); }
+  private setLook(look: Look, ratio: number, shadows: boolean) {
+    this.light.setLook(look, shadows);
+    if (this.renderer.getPixelRatio() !== ratio) this.renderer.setPixelRatio(ratio);
+    if (this.look === look) return;
+    this.look = look;
+    this.renderer.shadowMap.type = look === "coarse" ? THREE.BasicShadowMap : look === "fine" ? THREE.PCFSoftShadowMap : THREE.PCFShadowMap;
+    this.solids.setFine(look !== "coarse", this.light);
+    this.floor.setFine(look !== "coarse", this.light.sun);
+  }
+  // Where drawing does not keep up: fewer pixels, then no shadows. Called with the time between drawings of motion.
   adapt(frameMs: number) {
-    if (frameMs < 36) return;
-    const ratio = this.renderer.getPixelRatio();
-    if (ratio > 0.6) this.renderer.setPixelRatio(Math.max(0.6, ratio * Math.max(0.6, Math.sqrt(33 / frameMs))));
-    else if (this.sun.castShadow) this.sun.castShadow = false;
-    else return;
-    this.resize();
+    if (this.best || frameMs < 34) return;
+    if (this.motionRatio > 0.5) this.motionRatio = Math.max(0.5, this.motionRatio * Math.max(0.6, Math.sqrt(30 / frameMs)));
+    else this.motionShadows = false;
   }
   pose(link: number): Pose {
     const g = this.links[link];

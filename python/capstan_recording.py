@@ -1,0 +1,179 @@
+"""Reads Capstan's recordings (.capstan) into numpy arrays. Needs numpy and nothing else.
+
+    import capstan_recording
+    run = capstan_recording.read("run.capstan")
+    run.time                    # [s], a number for each frame
+    run.q, run.v, run.control   # a row for each frame, bit for bit as they were simulated
+    run.numbers["energy.total"] # [J] (run.units tells), and all other numbers of a log
+    run.contacts(5)             # of frame 5: a record array, see CONTACT
+
+docs/recordings.md has an example; capstan/io/recording.h and recording_codec.cc describe the bytes.
+"""
+import dataclasses
+import struct
+import zlib
+
+import numpy as np
+
+# One contact. point, normal (from a to b) and force (on b) are in the world frame, in m and N; region is 0 where the
+# contact is open, 1 where it sticks, 2 where it slides; distance [m] is negative where the shapes overlap.
+CONTACT = np.dtype([
+    ("shape_a", "<i4"), ("shape_b", "<i4"), ("region", "<i4"), ("point", "<f4", 3), ("normal", "<f4", 3),
+    ("force", "<f4", 3), ("distance", "<f4"),
+])
+
+_CHUNK = struct.Struct("<4sIQQdQ")  # tag, frames, stored and raw bytes, time of the first frame, checksum
+_MAX_RAW = 1 << 30
+
+
+class RecordingError(ValueError):
+    """The file is not a recording, or it is damaged."""
+
+
+@dataclasses.dataclass
+class Recording:
+    path: str
+    scene: str  # name
+    file: str  # where the scene was read from
+    version: str  # of the program that recorded
+    yaml: str  # the whole scene; its meshes are called mesh1, mesh2, ...
+    dt: float  # [s] of a step
+    duration: float  # [s] that the run was to last
+    meshes: list  # (vertices [n, 3], triangles [m, 3])
+    time: np.ndarray
+    step: np.ndarray
+    hash: np.ndarray  # of each state, as 'capstan replay' compares them
+    q: np.ndarray
+    v: np.ndarray
+    control: np.ndarray
+    numbers: dict  # name: array
+    units: dict  # name: text
+    complete: bool  # False: the run was killed, or the file cut off
+    _contacts: np.ndarray
+    _begin: np.ndarray
+
+    def __len__(self):
+        return len(self.time)
+
+    def contacts(self, frame):
+        """The contacts of the step that led to a frame."""
+        frame = range(len(self))[frame]
+        return self._contacts[self._begin[frame]:self._begin[frame + 1]]
+
+
+class _In:
+    """Reads from bytes; what is not there is an error."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, count):
+        if count < 0 or count > len(self.data) - self.at:
+            raise RecordingError("a part of it ends too early")
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def unpack(self, layout):
+        return struct.unpack(layout, self.take(struct.calcsize(layout)))
+
+    def count(self):
+        return self.unpack("<Q")[0]
+
+    def text(self):
+        return self.take(self.count()).decode("utf-8", "replace")
+
+    def array(self, kind, count):
+        kind = np.dtype(kind)
+        return np.frombuffer(self.take(kind.itemsize * count), kind)
+
+
+def _join_planes(data, kind):
+    """Bytes of equal rank stand together: byte b of word w is at b * words + w."""
+    kind = np.dtype(kind)
+    return np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1).T.tobytes(), kind
+
+
+def _chunks(data):
+    """(tag, number of frames, raw bytes) of each whole chunk; ends where the file does."""
+    at = 8
+    while at + _CHUNK.size <= len(data):
+        tag, frames, stored, raw, _, _ = _CHUNK.unpack_from(data, at)
+        at += _CHUNK.size
+        if tag not in (b"HEAD", b"FRMS", b"INDX"):
+            return
+        if stored > len(data) - at or raw > _MAX_RAW:
+            return
+        try:
+            content = zlib.decompress(data[at:at + stored], bufsize=raw or 1)
+        except zlib.error as error:
+            raise RecordingError(f"its {tag.decode()} chunk at byte {at} is damaged: {error}") from None
+        if len(content) != raw:
+            raise RecordingError(f"its {tag.decode()} chunk at byte {at} is damaged")
+        yield tag, frames, content
+        at += stored
+
+
+def _read_header(content):
+    data = _In(content)
+    (version,) = data.unpack("<I")
+    if version != 1:
+        raise RecordingError(f"it is of version {version}; this reader knows version 1")
+    head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
+    data.unpack("<Q")  # fingerprint of the model
+    head["dt"], *_, head["duration"] = data.unpack("<7d")
+    *_, num_q, num_v, num_control = data.unpack("<8i")
+    columns = [[data.text() for _ in range(3)] for _ in range(data.count())]
+    head["units"] = {name: unit for _, name, unit in columns}
+    head["meshes"] = []
+    for _ in range(data.count()):
+        vertices = data.array("<f8", 3 * data.count()).reshape(-1, 3)
+        head["meshes"].append((vertices, data.array("<i4", 3 * data.count()).reshape(-1, 3)))
+    return head, (num_q, num_v, num_control, len(columns))
+
+
+def _read_frames(content, width):
+    """Words [frames, width] as 64 bits each, contacts of all frames, and their counts."""
+    data = _In(content)
+    n = data.count()
+    counts = data.array("<u4", 2 * n).reshape(-1, 2)[:, 0]
+    words, kind = _join_planes(data.take(8 * n * width), "<u8")
+    changes = np.frombuffer(words, kind).reshape(width, n)  # a word is xor-ed with that of the frame before
+    contacts, kind = _join_planes(data.take(CONTACT.itemsize * int(counts.sum())), CONTACT)
+    return np.bitwise_xor.accumulate(changes, axis=1).T, np.frombuffer(contacts, kind), counts
+
+
+def read(path):
+    """The whole recording. What a killed run left is read as far as it goes (Recording.complete is then False)."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:8] != b"CAPSREC1":
+        raise RecordingError(f"{path}: this is not a recording that 'capstan run --record' wrote")
+    try:
+        return _read(str(path), data)
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from None
+
+
+def _read(path, data):
+    chunks = _chunks(data)
+    tag, _, content = next(chunks, (None, 0, b""))
+    if tag != b"HEAD":
+        raise RecordingError("it has no header")
+    head, sizes = _read_header(content)
+    width = 3 + sum(sizes)
+    words, contacts, counts, complete = [], [], [], False
+    for tag, _, content in chunks:
+        if tag == b"FRMS":
+            for whole, part in zip((words, contacts, counts), _read_frames(content, width)):
+                whole.append(part)
+        complete = complete or tag == b"INDX"
+    if not words:
+        raise RecordingError("it has no frames: the run ended before its first state was written")
+    words = np.concatenate(words)
+    ends = np.cumsum([0, *sizes]) + 3
+    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends, ends[1:])]
+    column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
+    return Recording(
+        path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
+        control=parts[2], numbers={name: parts[3][:, i] for i, name in enumerate(head["units"])}, complete=complete,
+        _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))

@@ -1,0 +1,169 @@
+// The shapes of a scene, in two looks: fine, where those of equal geometry are drawn by one call, and coarse (coarse.ts)
+// for motion where the processor draws.
+import * as THREE from "three";
+import { CoarseMesh, CoarsePart } from "./coarse";
+import { Light } from "./light";
+import { Scene, Shape } from "./messages";
+import { geometryKey, makeGeometry } from "./shapes";
+
+const MAX_COARSE_VERTICES = 400; // of a shape; what has more is drawn by the graphics card, or what stands for it
+
+interface Group {
+  mesh: THREE.InstancedMesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
+  shapes: number[]; // of the scene, in the order of instances
+  collides: boolean;
+  coarse: THREE.BufferGeometry | null; // null: the fine one serves
+}
+
+export class Solids {
+  readonly object = new THREE.Group();
+  private groups: Group[] = [];
+  private places: { group: Group; instance: number }[] = []; // by shape
+  private local: THREE.Matrix4[] = []; // shape in its link
+  private shapes: Shape[] = [];
+  private merged: CoarseMesh[] = [];
+  private isFine = true;
+  private collision = false;
+  private visual = true;
+
+  build(scene: Scene) {
+    for (const g of this.groups) {
+      g.mesh.dispose();
+      g.mesh.geometry.dispose();
+      g.mesh.material.dispose();
+    }
+    this.dropMerged();
+    this.object.clear();
+    this.groups = [];
+    this.places = [];
+    this.shapes = scene.shapes;
+    this.local = scene.shapes.map(({ pose: p }) => new THREE.Matrix4().compose(
+      new THREE.Vector3(p[0], p[1], p[2]), new THREE.Quaternion(p[3], p[4], p[5], p[6]), new THREE.Vector3(1, 1, 1)));
+    const members = new Map<string, number[]>();
+    scene.shapes.forEach((shape, index) => {
+      if (shape.type === "half_space") return;
+      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides}`;
+      const list = members.get(key);
+      if (list) list.push(index);
+      else members.set(key, [index]);
+    });
+    for (const shapes of members.values()) this.addGroup(shapes);
+    this.show();
+  }
+
+  private addGroup(shapes: number[]) {
+    const first = this.shapes[shapes[0]], opacity = first.rgba[3];
+    const material = new THREE.MeshStandardMaterial({
+      roughness: 0.55, metalness: 0, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
+    });
+    const coarse = makeGeometry(first, false);
+    const group: Group = {
+      mesh: new THREE.InstancedMesh(makeGeometry(first, true), material, shapes.length), shapes, collides: first.collides,
+      coarse: coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
+    };
+    group.mesh.castShadow = group.mesh.receiveShadow = opacity > 0.5;
+    group.mesh.frustumCulled = false;
+    shapes.forEach((shape, instance) => {
+      this.places[shape] = { group, instance };
+      group.mesh.setMatrixAt(instance, this.local[shape]); // the world's shapes stay there
+    });
+    this.groups.push(group);
+    this.object.add(group.mesh);
+  }
+
+  get drawn(): number[] { return this.groups.flatMap((g) => g.shapes); }
+  // Puts all shapes where the links are.
+  place(links: THREE.Object3D[]) {
+    const matrix = new THREE.Matrix4();
+    for (const g of this.groups) {
+      g.shapes.forEach((shape, instance) => {
+        const link = this.shapes[shape].link;
+        if (link > 0) g.mesh.setMatrixAt(instance, matrix.multiplyMatrices(links[link].matrix, this.local[shape]));
+      });
+      g.mesh.instanceMatrix.needsUpdate = true;
+    }
+    if (!this.isFine) this.placeMerged();
+  }
+  private placeMerged() {
+    const matrix = new THREE.Matrix4();
+    const matrixOf = (shape: number) => {
+      const { group, instance } = this.places[shape];
+      group.mesh.getMatrixAt(instance, matrix);
+      return matrix;
+    };
+    this.merged.forEach((m) => m.place(matrixOf));
+  }
+  color(colorOf: (shape: number) => THREE.Color) {
+    for (const g of this.groups) {
+      g.shapes.forEach((shape, instance) => g.mesh.setColorAt(instance, colorOf(shape)));
+      g.mesh.instanceColor!.needsUpdate = true;
+    }
+    if (!this.isFine) this.colorMerged();
+  }
+  private colorMerged() {
+    const color = new THREE.Color();
+    const colorOf = (shape: number) => {
+      const { group, instance } = this.places[shape];
+      if (group.mesh.instanceColor) group.mesh.getColorAt(instance, color);
+      return color;
+    };
+    this.merged.forEach((m) => m.color(colorOf));
+  }
+  setFine(fine: boolean, light: Light) {
+    this.isFine = fine;
+    if (!fine && this.merged.length === 0) this.merge();
+    this.show();
+    for (const g of this.groups) g.mesh.material.needsUpdate = true; // the kind of shadows may have changed
+    if (fine) return;
+    this.merged.forEach((m) => m.light(light));
+    this.placeMerged();
+    this.colorMerged();
+  }
+  setShown(collision: boolean, visual: boolean) {
+    this.collision = collision;
+    this.visual = visual;
+    for (const g of this.groups) g.mesh.material.wireframe = collision;
+    this.show();
+  }
+  // Fine shapes are shown while the user wants lines only, and where there is no coarse one.
+  private show() {
+    const coarse = !this.isFine && !this.collision && this.visual;
+    for (const g of this.groups) {
+      const wanted = this.collision ? g.collides : this.visual || g.collides;
+      g.mesh.visible = wanted && !(coarse && g.coarse);
+    }
+    this.merged.forEach((m) => (m.mesh.visible = coarse));
+  }
+  private merge() {
+    const parts = new Map<number, CoarsePart[]>(); // by opacity
+    for (const g of this.groups) {
+      if (!g.coarse) continue;
+      for (const shape of g.shapes) {
+        const opacity = this.shapes[shape].rgba[3];
+        parts.set(opacity, [...(parts.get(opacity) ?? []), { shape, geometry: g.coarse }]);
+      }
+    }
+    for (const [opacity, list] of parts) this.merged.push(new CoarseMesh(list, opacity));
+    this.merged.forEach((m) => this.object.add(m.mesh));
+  }
+  private dropMerged() {
+    this.merged.forEach((m) => m.dispose());
+    this.merged = [];
+  }
+
+  boxOf(shape: number): THREE.Box3 {
+    const { group, instance } = this.places[shape];
+    const matrix = new THREE.Matrix4();
+    group.mesh.getMatrixAt(instance, matrix);
+    group.mesh.geometry.computeBoundingBox();
+    return group.mesh.geometry.boundingBox!.clone().applyMatrix4(matrix);
+  }
+  // The nearest shape on a ray that is shown.
+  pick(ray: THREE.Raycaster): { shape: number; point: THREE.Vector3 } | null {
+    const meshes = this.groups.filter((g) => (this.collision ? g.collides : this.visual || g.collides)).map((g) => g.mesh);
+    meshes.forEach((mesh) => mesh.computeBoundingSphere());
+    const hit = ray.intersectObjects(meshes, false)[0];
+    const group = hit && this.groups.find((g) => g.mesh === hit.object)!;
+    return hit ? { shape: group!.shapes[hit.instanceId!], point: hit.point } : null;
+  }
+}
