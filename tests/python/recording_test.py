@@ -72,6 +72,14 @@ class Reader(unittest.TestCase):
         with self.assertRaises(IndexError):
             run.contacts(len(run))
 
+    def test_tells_who_sleeps(self):
+        capstan("run", "clutter", "--duration", "8", "--sleep", "--record", "heap.capstan", "--quiet")
+        recording = capstan_recording.read("heap.capstan")
+        self.assertEqual(recording.asleep.shape, (len(recording), 40))
+        np.testing.assert_array_equal(recording.asleep.sum(axis=1), recording.numbers["trees.asleep"])
+        self.assertGreater(recording.asleep[-1].sum(), 0)
+        self.assertEqual(recording.asleep[0].sum(), 0)
+
     def test_meshes_come_along(self):
         pathlib.Path("t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
         pathlib.Path("t.yaml").write_text(
