@@ -46,9 +46,9 @@ class Recording:
     q: np.ndarray
     v: np.ndarray
     control: np.ndarray
+    asleep: np.ndarray  # [frames, trees] bool; no trees where the run let nothing sleep
     numbers: dict  # name: array
     units: dict  # name: text
-    asleep: np.ndarray  # [frames, trees] whether a tree sleeps; None where the run lets none
     complete: bool  # False: the run was killed, or the file cut off
     _contacts: np.ndarray
     _begin: np.ndarray
@@ -129,7 +129,7 @@ def _read_header(content):
     for _ in range(data.count()):
         vertices = data.array("<f8", 3 * data.count()).reshape(-1, 3)
         head["meshes"].append((vertices, data.array("<i4", 3 * data.count()).reshape(-1, 3)))
-    return head, (num_q, num_v, num_control, len(columns)), num_rest
+    return head, (num_q, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
 
 
 def _read_frames(content, width):
@@ -160,8 +160,8 @@ def _read(path, data):
     tag, _, content = next(chunks, (None, 0, b""))
     if tag != b"HEAD":
         raise RecordingError("it has no header")
-    head, sizes, num_rest = _read_header(content)
-    width = 3 + sum(sizes) + (1 + 2 * num_rest if num_rest else 0)
+    head, sizes = _read_header(content)
+    width = 3 + sum(sizes)
     words, contacts, counts, complete = [], [], [], False
     for tag, _, content in chunks:
         if tag == b"FRMS":
@@ -172,11 +172,10 @@ def _read(path, data):
         raise RecordingError("it has no frames: the run ended before its first state was written")
     words = np.concatenate(words)
     ends = np.cumsum([0, *sizes]) + 3
-    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends, ends[1:])]
-    rest = words[:, ends[-1] + 1::2]  # of each tree: still steps and sleeping island, 32 bits each
-    asleep = (rest & 0x80000000 == 0) & (words[:, ends[-1], None] > 0) if num_rest else None
+    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:4], ends[1:])]
+    islands = words[:, ends[4] + 1:ends[5]:2] & 0xffffffff  # -1: awake
     column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
     return Recording(
         path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
-        control=parts[2], numbers={name: parts[3][:, i] for i, name in enumerate(head["units"])}, complete=complete,
-        asleep=asleep, _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))
+        control=parts[2], asleep=islands < 1 << 31, numbers={name: parts[3][:, i] for i, name in enumerate(head["units"])}, complete=complete,
+        _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))
