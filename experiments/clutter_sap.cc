@@ -87,6 +87,14 @@ void over_time(const Run& run, Result* result) {
     run.tell(0.2 * s.state.time / duration, "40 bodies with walls");
   });
   for (std::size_t i = wall.size(); i-- > 1;) wall[i] -= wall[i - 1];  // from sums to steps
+  for (int repeat = 0; repeat < 2; ++repeat) {  // each run does the same; the best time of each step
+    Simulation again = make(40, true);
+    double before = 0;
+    again.run_until(duration, [&, i = std::size_t{0}]() mutable {
+      wall[i] = std::min(wall[i], 1e3 * (again.wall - before));
+      before = again.wall, ++i;
+    });
+  }
   const std::vector<double> steady(iterations.end() - iterations.size() / 4, iterations.end());
   if (!run.is_short) {
     result->claim("iterations in steady state (last quarter, mean)", "about 3",
@@ -116,7 +124,8 @@ void over_time(const Run& run, Result* result) {
     return PlotOptions{640, 320, title, "time [s]", label, false, false, {}, {}};
   };
   result->figure("over_time",
-                 "Newton iterations and wall-clock time of each step, 40 bodies with walls (figure 9)",
+                 "Newton iterations and wall-clock time of each step (best of three runs), 40 bodies with "
+                 "walls (figure 9)",
                  arrange({draw_plot({{"", time, iterations}}, panel("iterations", "iterations of a step")),
                           draw_plot({{"", time, wall}}, panel("wall-clock time", "time of a step [ms]"))},
                          2, 640, 320));
