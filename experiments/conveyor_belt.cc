@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "experiments/course.h"
 #include "experiments/programs.h"
-#include "experiments/simulation.h"
 
 namespace capstan::experiments {
 namespace {
@@ -16,9 +16,8 @@ constexpr double kDuration = 2;                                           // [s]
 constexpr double kMu = 0.7, kTau = 1e-3, kWeight = 9.81, kFrequency = 1;  // box of 1 kg
 constexpr Law kLaws[] = {kSap, kLagged, kSimilar};
 
-struct Course {
-  Trajectory trajectory;
-  std::vector<double> time, slip, normal_velocity, normal_force, friction;
+struct Course : ContactCourse {
+  using ContactCourse::ContactCourse;
   std::vector<double> glide;  // height over formula, at every step in full slip
   double largest_vertical_speed = 0, largest_force_error = 0;
 };
@@ -32,8 +31,7 @@ Course simulate(ContactLaw law, double dt) {
   Simulation s("oscillating_belt", law, dt);
   s.options.newton.relative_tolerance = 1e-9;
   s.input.surface_scale = VecX::Ones(static_cast<int>(s.model.shapes.size()));
-  Course c;
-  c.trajectory.add(0, s.state.q);
+  Course c(s);
   while (s.state.time < kDuration - 0.5 * dt) {
     // The belt stands at its end and starts to move; its speed in the middle of the step is that of its
     // travel in the step.
@@ -41,12 +39,7 @@ Course simulate(ContactLaw law, double dt) {
         std::sin(2 * std::numbers::pi * kFrequency * (s.state.time + 0.5 * dt)));
     s.step();
     const GroundContact ground = ground_contact(s);
-    c.trajectory.add(s.state.time, s.state.q);
-    c.time.push_back(s.state.time);
-    c.slip.push_back(ground.velocity.x());
-    c.normal_velocity.push_back(ground.velocity.z());
-    c.normal_force.push_back(ground.force.z());
-    c.friction.push_back(ground.force.x());
+    c.add(s, ground);
     c.largest_vertical_speed = std::max(c.largest_vertical_speed, std::abs(s.state.v[1]));
     c.largest_force_error = std::max(c.largest_force_error, std::abs(ground.force.z() / kWeight - 1));
     const double v = std::abs(ground.velocity.x());
@@ -99,17 +92,10 @@ void check_orders(const Run& run, Result* result) {
   run.tell(0.5, "orders of convergence");
   const Trajectory reference = simulate(ContactLaw::lagged, run.is_short ? 1e-4 : 4e-5).trajectory;
   std::vector<Series> errors;
-  Table table{
-      "orders", "Error e_q of the trajectory against Lagged at the smallest step", {"dt [s]"}, {}, true};
-  for (const double dt : steps) table.rows.push_back({fmt::format("{:g}", dt)});
+  Table table = errors_table(steps);
   for (const Law& law : kLaws) {
-    Series s{law.name, steps, {}, law.line, true};
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      s.y.push_back(distance(simulate(law.law, steps[i]).trajectory, reference));
-      table.rows[i].push_back(fmt::format("{:.3g}", s.y.back()));
-    }
-    table.columns.push_back(std::string(law.name) + " [m]");
-    errors.push_back(s);
+    const auto error = [&](double dt) { return distance(simulate(law.law, dt).trajectory, reference); };
+    errors.push_back(calc_errors(law, steps, std::string(law.name) + " [m]", error, &table));
   }
   for (const int law : {1, 2}) {
     const double order = fitted_order(steps, errors[law].y);
@@ -123,8 +109,7 @@ void check_orders(const Run& run, Result* result) {
   result->claim("Similar's error is larger than Lagged's", "larger",
                 fmt::format("{:.1e} m against {:.1e} m at 2 ms", errors[2].y[2], errors[1].y[2]),
                 errors[2].y[2] > errors[1].y[2]);
-  errors.push_back({"first order", steps, {}, LineStyle::dotted, false, Series::kGray});
-  for (const double dt : steps) errors.back().y.push_back(errors[1].y[0] * dt / steps[0]);
+  errors.push_back(first_order(errors[1]));
   result->figure("orders", "Error of the box's trajectory over 2 s against the time step (figure 4)",
                  draw_plot(errors, {720,
                                     400,

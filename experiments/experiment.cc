@@ -144,13 +144,16 @@ void write_page(const std::string& folder) {
       continue;
     }
     const std::string part{std::istreambuf_iterator<char>(stream), {}};
-    int holds = 0, differs = 0, fails = 0;
-    for (std::size_t at = 0; (at = part.find("| holds |\n", at)) != std::string::npos; ++at) ++holds;
-    for (std::size_t at = 0; (at = part.find("| differs: ", at)) != std::string::npos; ++at) ++differs;
-    for (std::size_t at = 0; (at = part.find("| **does not hold** |\n", at)) != std::string::npos; ++at)
-      ++fails;
+    // Verdicts stand in the first table, which a blank line ends; others may have such words too.
+    const std::string claims =
+        part.substr(0, part.find("\n\n", std::min(part.find("| statement |"), part.size())));
+    const auto count = [&](const std::string& text) {
+      int n = 0;
+      for (std::size_t at = 0; (at = claims.find(text, at)) != std::string::npos; ++at) ++n;
+      return std::to_string(n);
+    };
     contents +=
-        row({e.title, e.source, std::to_string(holds), std::to_string(differs), std::to_string(fails)});
+        row({e.title, e.source, count("| holds |"), count("| differs: "), count("| **does not hold** |")});
     parts += part;
   }
   page += row(

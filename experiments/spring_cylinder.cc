@@ -115,7 +115,7 @@ void check_friction(const std::vector<EnergyCurve>& c, double long_time, Result*
       fmt::format("{:.1f} %", 100 * lost), std::abs(lost - expected) < 0.15 * expected);
   const double paper = 1 - std::pow(0.9, long_time / 600);
   result->claim("mu = 1: the same against the paper",
-                fmt::format("10 % in 600 s (so {:.1f} % in {:g} s)", 100 * paper, long_time),
+                fmt::format("{:.1f} % in {:g} s (10 % in ten minutes)", 100 * paper, long_time),
                 fmt::format("{:.1f} %", 100 * lost), lost < 1.1 * paper,
                 "our w_t is the mean of the two tangential entries of W (3 / kg here), the paper's the rms "
                 "of all nine (2.1 / "

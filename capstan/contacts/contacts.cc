@@ -160,10 +160,25 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   c->group_begin.push_back(c->size());
 }
 
-Approach approach_of(const ColliderPair& pair, bool glides, const CollisionWorkspace& w) {
+// How far above a surface points may glide that slide over it (contacts.h), mu (dt + tau) v, as a multiple of
+// the 2 dt v that they travel; not less than 1.
+double glide_ratio(const Model& model, double dt) {
+  double mu = 0, tau = 0;
+  const auto add = [&](double friction, double relaxation_time) {
+    mu = std::max(mu, friction);
+    tau = std::max(tau, relaxation_time < 0 ? dt : relaxation_time);
+  };
+  for (const Material& m : model.materials) add(m.friction, m.relaxation_time);
+  for (const ModelPair& p : model.pairs)
+    add(p.values.friction.value_or(0), p.values.relaxation_time.value_or(0));
+  return std::max(1.0, mu * (dt + tau) / (2 * dt));
+}
+
+// Here and below `glide` is glide_ratio(), or 0 for laws that do not glide.
+Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
   Approach approach{w.travel[pair.a], w.travel[pair.b]};
-  approach.around = w.spin[pair.a] + w.spin[pair.b];
-  if (glides) approach.around += approach.relative().norm();
+  const double spin = w.spin[pair.a] + w.spin[pair.b];
+  approach.around = std::max(spin, glide * (spin + approach.relative().norm()));
   return approach;
 }
 
@@ -178,7 +193,7 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
 // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
 // themselves; those of a body with a contact then as if it stood still; until there are no more.
-void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, bool glides,
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, double glide,
                    std::span<const char> asleep, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
   clear(block);
@@ -187,13 +202,13 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, bool
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
     if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
-    if (!touches(model, pair, approach_of(pair, glides, *w), id, w) && a.link != 0 && b.link != 0)
+    if (!touches(model, pair, approach_of(pair, glide, *w), id, w) && a.link != 0 && b.link != 0)
       block->waiting.push_back({pair});
   }
 }
 
 // Goes on with those that waited for a body to be stopped, in block 0. What sleeps has been stopped.
-void collide_waiting(const Model& model, bool glides, std::span<const char> asleep, CollisionWorkspace* w) {
+void collide_waiting(const Model& model, double glide, std::span<const char> asleep, CollisionWorkspace* w) {
   w->may_stop.assign(model.links.size(), false);
   for (int l = 1; l < model.num_links() && !asleep.empty(); ++l)
     w->may_stop[l] = asleep[model.links[l].tree] != 0;
@@ -204,7 +219,7 @@ void collide_waiting(const Model& model, bool glides, std::span<const char> asle
       const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
       const bool stops_a = w->may_stop[a], stops_b = w->may_stop[b];
       if (stops_a == wait.stops_a && stops_b == wait.stops_b) return false;  // tested before
-      Approach approach = approach_of(wait.pair, glides, *w);
+      Approach approach = approach_of(wait.pair, glide, *w);
       approach.stops_a = wait.stops_a = stops_a;
       approach.stops_b = wait.stops_b = stops_b;
       const bool found = touches(model, wait.pair, approach, 0, w);
@@ -214,7 +229,7 @@ void collide_waiting(const Model& model, bool glides, std::span<const char> asle
   }
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, bool glides,
+void collide_within_reach(const Model& model, const Placement& placement, double glide,
                           std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
                           Contacts* contacts) {
   clear(contacts);
@@ -223,7 +238,7 @@ void collide_within_reach(const Model& model, const Placement& placement, bool g
       const ModelShape& shape = model.shapes[w->shape[i]];
       w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
       w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
-      const double around = w->spin[i] + (glides ? w->travel[i].norm() : 0.0);
+      const double around = std::max(w->spin[i], glide * (w->spin[i] + w->travel[i].norm()));
       w->swept[i] = sweep(w->boxes[i], w->travel[i], shape.pair_margin + around);
     }
   });
@@ -233,7 +248,7 @@ void collide_within_reach(const Model& model, const Placement& placement, bool g
   const int num_blocks = std::max(1, (n + size - 1) / size);
   if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
   threads.for_each(num_blocks, [&](int i) {
-    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), glides, asleep, i, w);
+    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), glide, asleep, i, w);
   });
   w->hits.clear();
   w->waiting.clear();
@@ -243,7 +258,7 @@ void collide_within_reach(const Model& model, const Placement& placement, bool g
   }
   if (!w->waiting.empty()) {
     const std::size_t before = w->blocks[0].hits.size();
-    collide_waiting(model, glides, asleep, w);
+    collide_waiting(model, glide, asleep, w);
     w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, w, contacts);
@@ -330,7 +345,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
   std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
   std::fill(w->spin.begin(), w->spin.end(), 0.0);
-  collide_within_reach(model, placement, false, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, 0, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
@@ -355,7 +370,7 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) set_motion(i);
   });
-  collide_within_reach(model, placement, glides, asleep, threads, w, contacts);
+  collide_within_reach(model, placement, glides ? glide_ratio(model, dt) : 0, asleep, threads, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {

@@ -247,5 +247,32 @@ TEST(Contacts, AMovingHalfSpaceReachesWhatGlidesOverIt) {
   }
 }
 
+// sap holds it mu (dt + tau) v above: with a small step far more than it travels.
+TEST(Contacts, WhatGlidesIsReachedWhenTheStepIsMuchSmallerThanTheRelaxationTime) {
+  const double dt = 1e-5, tau = 1e-3, mu = 0.5, speed = 2, glide = mu * (dt + tau) * speed;
+  Scene scene;
+  scene.materials = {Material{}};
+  scene.materials[0].name = "default";
+  scene.materials[0].friction = mu;
+  scene.materials[0].relaxation_time = tau;
+  scene.shapes = {make_shape("floor", kWorld, HalfSpace{}), make_shape("ball", "ball", Sphere{0.1})};
+  scene.bodies = {free_body("ball", Vec3(0, 0, 0.1 + 0.99 * glide))};
+  const Model model = compile(scene);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  State state = initial_state(model);
+  calc_placement(model, state.q, &placement);
+  CollisionWorkspace workspace = make_collision_workspace(model);
+  Contacts contacts;
+  for (const double v : {speed, 0.9 * speed}) {
+    state.v[0] = v;
+    calc_velocity(model, placement, state.v, &velocity);
+    collide(model, placement, velocity, dt, true, &workspace, &contacts);
+    EXPECT_EQ(contacts.size(), v == speed ? 1 : 0);
+    collide(model, placement, velocity, dt, false, &workspace, &contacts);
+    EXPECT_EQ(contacts.size(), 0);  // other laws do not glide
+  }
+}
+
 }  // namespace
 }  // namespace capstan

@@ -117,10 +117,13 @@ TEST(Page, IsPutTogetherFromWhatWasRun) {
   Result result;
   result.claim("x", "1", "1", true);
   result.tables.push_back({"t", "a table", {"a, b", "c"}, {{"1", "say \"2\""}}, true});
+  result.tables.push_back({"u", "no verdicts", {"a", "b"}, {{"1", "holds"}, {"2", "holds"}}, true});
   write_result(all_experiments()[1], result, folder);
   write_page(folder);
   std::ifstream stream(folder + "/README.md");
   const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  const Experiment& e = all_experiments()[1];
+  EXPECT_NE(page.find(std::string("| ") + e.title + " | " + e.source + " | 1 | 0 | 0 |"), std::string::npos);
   EXPECT_NE(page.find(std::string("## ") + all_experiments()[1].title), std::string::npos);
   EXPECT_NE(page.find(std::string("Not run yet: `") + all_experiments()[0].name), std::string::npos);
   std::ifstream csv(folder + "/" + all_experiments()[1].name + "/t.csv");
