@@ -6,7 +6,7 @@
 #include "capstan/math/branch_matrix.h"
 
 // The kernels below are plain loops; on x86-64 they are compiled for AVX2 as well, and the processor decides.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define CAPSTAN_CLONES __attribute__((target_clones("default", "arch=haswell")))
 #else
 #define CAPSTAN_CLONES
