@@ -10,12 +10,10 @@
 // What keeps it from going astray where laws are stiff and not smooth is the *globalization*:
 //
 //   exact_line_search  G at v; alpha is the root of the directional derivative, by Newton with bisection as
-//   its
-//                      safeguard, O(contacts) for an evaluation (sap.txt IV). The cost falls at every
+//                      its safeguard, O(contacts) for an evaluation (sap.txt IV). The cost falls at every
 //                      iteration. Each contact that closes or begins to stick on the way may end the step, so
 //                      that a hard impact of a large heap takes as many iterations as there are such events.
-//   armijo             the same with backtracking from alpha = 1 (or 1.25^k above it) until the cost falls
-//                      enough
+//   armijo             the same with backtracking from alpha = 1 until the cost falls enough
 //   primal_dual        v and the impulses gamma are iterates of their own right. Each contact's law is
 //                      linearized at the point (u, gamma(u)) of its curve that is nearest to (v, gamma) as
 //                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced;

@@ -6,7 +6,9 @@
 
 #include <Eigen/Cholesky>
 
+#include "capstan/io/read.h"
 #include "capstan/laws/contact_laws.h"
+#include "capstan/step/step.h"
 #include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
 
@@ -171,6 +173,32 @@ TEST(Newton, SapImpulsesAreComplementaryToRoundOff) {
       ASSERT_LE(r.cone_violation, 1e-12 * r.largest_impulse) << i;
     }
   }
+}
+
+// A heap that lands has many contacts that are near and stay open. Leaving them out, and letting them in as
+// they close, gives the answer of the line search, which has all of them from the beginning.
+TEST(Newton, ContactsLeftOutDoNotChangeTheAnswer) {
+  const Model model = compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"));
+  State state = initial_state(model);
+  Workspace w = make_workspace(model);
+  StepOptions options = step_options(model);
+  options.newton.relative_tolerance = 1e-10;
+  NewtonOptions all = options.newton;
+  all.globalization = Globalization::exact_line_search;
+  NewtonWorkspace whole = make_newton_workspace(model);
+  int open = 0, came_in = 0;
+  for (int i = 0; i < 150; ++i) {
+    const SolverReport report = step(model, options, {}, &state, &w).solver;
+    came_in += report.rounds > 1;
+    std::size_t used = 0;
+    for (const Island& island : w.newton.islands.list) used += island.group_end - island.group_begin;
+    open += used < w.problem.groups.size();
+    if (i % 5 > 0) continue;
+    ASSERT_TRUE(solve_newton(w.problem, all, &whole).converged) << i;
+    ASSERT_LT(test::scaled_distance(w.problem, whole.v, w.newton.v), 1e-6) << i;
+  }
+  EXPECT_GT(open, 20);
+  EXPECT_GT(came_in, 5);
 }
 
 TEST(Newton, IslandsAreTheConnectedComponents) {
