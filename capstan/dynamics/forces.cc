@@ -92,7 +92,7 @@ ActuatorReading read_actuator(const Model& model, const ModelActuator& a, const 
   const double clamped = std::clamp(force, a.force_range.lower, a.force_range.upper);
   const double magnitude = std::abs(a.gain * u) + std::abs(a.bias[0]) + std::abs(a.bias[1] * r.length) +
                            std::abs(a.bias[2] * r.rate);
-  return {r.length, r.rate, clamped, clamped != force, magnitude};
+  return {r.length, r.rate, clamped, force, clamped != force, magnitude};
 }
 
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,

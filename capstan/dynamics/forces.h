@@ -74,9 +74,10 @@ void calc_forces(const Model& model, const ForceRange& range, const VecX& q, con
 // Energy stored in joint and tendon springs [J]. Actuators are not counted.
 double calc_spring_energy(const Model& model, const VecX& q);
 
-// Force of one actuator after clamping [N or N m, before the gear], and the length and rate it sees.
+// Force of one actuator after clamping and before [N or N m, before the gear], and the length and rate it
+// sees.
 struct ActuatorReading {
-  double length = 0, rate = 0, force = 0;
+  double length = 0, rate = 0, force = 0, unlimited = 0;
   bool saturated = false;
   double magnitude = 0;  // sum of the sizes of the parts of the force
 };

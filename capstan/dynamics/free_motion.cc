@@ -131,6 +131,8 @@ Motion make_motion(const Model& model) {
   motion.A = motion.A_factor = VecX::Zero(model.system_pattern.num_values());
   motion.v_star = VecX::Zero(nv);
   motion.scratch = std::make_shared<Motion::Scratch>();
+  motion.drives = find_drives(model);
+  motion.released.reserve(motion.drives.size());
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);
   s.blocks = make_blocks(s.batches);
@@ -221,12 +223,11 @@ void each_term(const ForceGradient& gradient, const ForceRange& range, const F& 
   for (const int i : range.actuators) f(gradient.terms[gradient.first_actuator + i]);
 }
 
-// A of equation 15 from M at q^theta and the gradient of k_1.
-void assemble_system(const Model& model, const Batch& b, double dt, const Scheme& scheme, const Scratch& s,
-                     VecX* A) {
+// A of equation 15 from M at q^theta and the gradient of k_1, for the dofs [begin, end) of whole trees.
+void assemble_system(const Model& model, const Batch& b, int begin, int end, double dt, const Scheme& scheme,
+                     const Scratch& s, VecX* A) {
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
   const BranchPattern& pattern = model.system_pattern;
-  const int begin = b.forces.dof_begin, end = b.forces.dof_end;
   A->segment(pattern.row_start[begin], pattern.row_start[end] - pattern.row_start[begin]).setZero();
   for (int i = model.pattern.row_start[begin]; i < model.pattern.row_start[end]; ++i)
     (*A)[model.mass_in_system[i]] = s.M[i];
@@ -236,7 +237,8 @@ void assemble_system(const Model& model, const Batch& b, double dt, const Scheme
   }
   each_term(s.gradient, b.forces, [&](const ForceGradient::Term& term) {
     const double c = kk * term.stiffness + dd * term.damping;
-    if (c == 0) return;
+    const int first = term.transmission->terms.front().dof;
+    if (c == 0 || first < begin || first >= end) return;
     const auto is_cut = [&](int dof) { return term.is_actuator && s.gradient.saturated[dof]; };
     for (const auto& i : term.transmission->terms) {
       if (is_cut(i.dof)) continue;
@@ -347,14 +349,18 @@ void calc_implicit_direction(const Model& model, const Batch& b, const State& st
 }
 
 // A stays positive definite for every finite state; where it is not, NaN in v* tells.
-void factor_system(const Model& model, const Batch& b, Motion* motion) {
+void factor_system(const Model& model, int begin, int end, Motion* motion) {
   const BranchPattern& pattern = model.system_pattern;
-  const int begin = pattern.row_start[b.forces.dof_begin];
-  const int size = pattern.row_start[b.forces.dof_end] - begin;
-  motion->A_factor.segment(begin, size) = motion->A.segment(begin, size);
-  if (factor(pattern, motion->A_factor.data(), 0, b.forces.dof_begin, b.forces.dof_end) >= 0) {
-    motion->A_factor.segment(begin, size).setConstant(std::numeric_limits<double>::quiet_NaN());
+  const int first = pattern.row_start[begin], size = pattern.row_start[end] - first;
+  motion->A_factor.segment(first, size) = motion->A.segment(first, size);
+  if (factor(pattern, motion->A_factor.data(), 0, begin, end) >= 0) {
+    motion->A_factor.segment(first, size).setConstant(std::numeric_limits<double>::quiet_NaN());
   }
+}
+void make_system(const Model& model, const Batch& b, int begin, int end, double dt, const Scheme& scheme,
+                 Motion* motion) {
+  assemble_system(model, b, begin, end, dt, scheme, *motion->scratch, &motion->A);
+  factor_system(model, begin, end, motion);
 }
 
 // v* and A of the theta-method.
@@ -397,8 +403,7 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
       calc_implicit_direction(model, b, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
       assembled = signature(s.gradient, b.forces);
-      assemble_system(model, b, dt, scheme, s, &motion->A);
-      factor_system(model, b, motion);
+      make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
       b.of(s.dv) = -b.of(s.m);
       solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), b.forces.dof_begin,
                      b.forces.dof_end);
@@ -440,8 +445,7 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
   } else if (assembled == signature(s.gradient, b.forces)) {
     return;
   }
-  assemble_system(model, b, dt, scheme, s, &motion->A);
-  factor_system(model, b, motion);
+  make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
 }
 
 bool is_asleep(const Batch& b, std::span<const char> asleep) {
@@ -456,6 +460,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
                       Motion* motion) {
   check_sizes(model, state, input);
   Scratch& s = *motion->scratch;
+  motion->released.clear();
   if (scheme.theta > 0 && s.jacobian.empty()) {  // a tree of many dofs has a large one
     for (const Tree& tree : model.trees) {
       s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
@@ -502,6 +507,90 @@ void balance_after_constraints(const Model& model, const State& state, double dt
   Scratch& s = *motion->scratch;
   balance_momentum(model, tree, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
                    s.external, dt, scheme.theta_vq, &s.momentum, v);
+}
+
+namespace {
+
+// f(tree) once for each tree that a transmission acts on.
+template <class F>
+void each_tree(const Model& model, const Transmission& transmission, const F& f) {
+  const auto tree_of = [&](const Transmission::Term& term) {
+    return model.links[model.dofs[term.dof].link].tree;
+  };
+  const auto& terms = transmission.terms;
+  if (transmission.tree >= 0) return f(transmission.tree);
+  for (auto i = terms.begin(); i != terms.end(); ++i) {
+    const int t = tree_of(*i);
+    if (std::none_of(terms.begin(), i, [&](const auto& before) { return tree_of(before) == t; })) f(t);
+  }
+}
+
+// x = A^-1 c^T on the trees of a transmission c; returns c x.
+double solve_transmission(const Model& model, const Motion& motion, const Transmission& transmission,
+                          VecX* x) {
+  each_tree(model, transmission,
+            [&](int t) { x->segment(model.trees[t].dof_begin, model.trees[t].num_dofs()).setZero(); });
+  for (const auto& term : transmission.terms) (*x)[term.dof] += term.coefficient;
+  each_tree(model, transmission, [&](int t) {
+    solve_in_place(model.system_pattern, motion.A_factor.data(), x->data(), model.trees[t].dof_begin,
+                   model.trees[t].dof_end);
+  });
+  double sum = 0;
+  for (const auto& term : transmission.terms) sum += term.coefficient * (*x)[term.dof];
+  return sum;
+}
+
+}  // namespace
+
+void release_drives(const Model& model, const State& state, double dt, const Scheme& scheme,
+                    std::span<char> trees, Motion* motion) {
+  enum : char { kNo, kYes, kNewSystem };
+  const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
+  Scratch& s = *motion->scratch;
+  motion->released.clear();
+  if (dd == 0) return;
+  for (bool more = true; more;) {
+    more = false;
+    for (const Drive& drive : motion->drives) {
+      int marked = 0, count = 0;
+      if (drive.transmission.tree >= 0) continue;
+      each_tree(model, drive.transmission, [&](int t) { ++count, marked += trees[t] != kNo; });
+      if (marked == 0 || marked == count) continue;
+      each_tree(model, drive.transmission, [&](int t) { trees[t] = kYes; });
+      more = true;
+    }
+  }
+  for (int i = 0; i < static_cast<int>(motion->drives.size()); ++i) {
+    const Drive& drive = motion->drives[i];
+    const Transmission& c = drive.transmission;
+    if (trees[model.links[model.dofs[c.terms.front().dof].link].tree] == kNo) continue;
+    // s.q and s.v are still where k_1 was evaluated last, which is at v*.
+    const DriveForce f = calc_drive_force(model, drive, s.q, s.v, state.control);
+    ReleasedDrive r{i, 0, dt * f.force, kk * f.stiffness + dd * f.damping, dt * f.lower, dt * f.upper};
+    for (const auto& term : c.terms) r.rate += term.coefficient * motion->v_star[term.dof];
+    motion->released.push_back(r);
+    for (const Drive::Member& member : drive.members) {
+      ForceGradient::Term& gradient = s.gradient.terms[s.gradient.first_actuator + member.actuator];
+      if (gradient.stiffness == 0 && gradient.damping == 0) continue;
+      gradient.stiffness = gradient.damping = 0;
+      trees[c.tree] = kNewSystem;
+    }
+  }
+  for (const Batch& b : s.batches) {
+    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+      const Tree& tree = model.trees[t];
+      if (trees[t] == kNewSystem) make_system(model, b, tree.dof_begin, tree.dof_end, dt, scheme, motion);
+    }
+  }
+  for (ReleasedDrive& r : motion->released) {
+    const Transmission& c = motion->drives[r.drive].transmission;
+    r.delassus = solve_transmission(model, *motion, c, &s.dv);
+    const double impulse = std::clamp(r.impulse, r.lower, r.upper);
+    each_tree(model, c, [&](int t) {
+      const int begin = model.trees[t].dof_begin, n = model.trees[t].num_dofs();
+      motion->v_star.segment(begin, n) -= impulse * s.dv.segment(begin, n);
+    });
+  }
 }
 
 }  // namespace capstan

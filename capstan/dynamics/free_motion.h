@@ -24,6 +24,7 @@
 #include <span>
 
 #include "capstan/base/parallel.h"
+#include "capstan/dynamics/drives.h"
 #include "capstan/dynamics/forces.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/dynamics/tree_derivatives.h"
@@ -36,6 +37,16 @@ struct Scheme {
 };
 Scheme scheme(Integrator integrator);
 
+// A drive that has left v* and A (dynamics/drives.h), as a law of the rate u = c.v of its transmission.
+struct ReleasedDrive {
+  int drive = 0;                // in Motion::drives
+  double rate = 0;              // u*, before it left [m/s or rad/s]
+  double impulse = 0;           // at u*, before limits [N s or N m s]
+  double slope = 0;             // that it falls with u [kg or kg m^2] > 0
+  double lower = 0, upper = 0;  // [N s or N m s]
+  double delassus = 0;          // c A^-1 c^T without the drives of its trees [1/kg or 1/(kg m^2)]
+};
+
 // The result of free_motion and its scratch memory; make_motion allocates it, but for the Jacobians of the
 // implicit schemes, which come with their first step.
 struct Motion {
@@ -46,6 +57,9 @@ struct Motion {
   int iterations = 0;   // Newton steps taken, by the tree that took most
   double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*: the largest
   bool converged = false;
+
+  std::vector<Drive> drives;            // of the model
+  std::vector<ReleasedDrive> released;  // since the free motion was computed
 
   struct Scratch;
   std::shared_ptr<Scratch> scratch;
@@ -68,5 +82,11 @@ inline void calc_free_motion(const Model& model, const State& state, const Input
 // the same state.
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
                                int tree, Motion* motion, VecX* v);
+
+// Takes the drives out of v* and A of the trees that are marked ([trees], not 0), and of those that a drive
+// joins to them, which it marks, too. v* is then the motion without these drives. To be called after
+// calc_free_motion on the same state; no drive is released where the scheme takes gains explicitly.
+void release_drives(const Model& model, const State& state, double dt, const Scheme& scheme,
+                    std::span<char> trees, Motion* motion);
 
 }  // namespace capstan

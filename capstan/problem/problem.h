@@ -9,9 +9,9 @@
 //                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
 //                Where a pair has but one or two contacts, each is a group of its own, with three rows: U =
 //                v_c and X_c = [1, 0]
-//   rows         one scalar law for each row: ball, weld, distance, coupler, tendon
+//   rows         one scalar law for each row: ball, weld, distance, coupler, tendon, drive
 //
-// and *dof laws* act on one velocity each: joint limits and dry friction. Impulses act as J^T gamma.
+// and *dof laws* act on one velocity each: joint limits, dry friction, drives. Impulses act as J^T gamma.
 #pragma once
 
 #include <array>
@@ -76,6 +76,7 @@ struct AssemblyWorkspace {
   MatX half;                  // [dofs, 6]
   std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
   std::vector<char> has_inverse;
+  std::vector<char> has_constraint;    // [trees]
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
@@ -86,5 +87,10 @@ struct AssemblyWorkspace {
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {});
+
+// On trees with constraints, actuators with limits of force become constraints, too (dynamics/drives.h): they
+// leave v* and A of the motion that the problem was assembled from.
+void add_drives(const State& state, const Scheme& scheme, Motion* motion, AssemblyWorkspace* workspace,
+                Problem* problem);
 
 }  // namespace capstan

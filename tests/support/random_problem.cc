@@ -91,6 +91,7 @@ StepProblem::StepProblem(const Scene& scene, Random& random, double speed, doubl
   CollisionWorkspace collision = make_collision_workspace(model);
   collide(model, motion.placement, &collision, &contacts);
   assemble(model, state, {}, motion, contacts, dt, options, &assembly, &problem);
+  add_drives(state, scheme(Integrator::semi_implicit), &motion, &assembly, &problem);
 }
 
 std::unique_ptr<StepProblem> random_problem(Difficulty difficulty, ContactLaw law, int index) {

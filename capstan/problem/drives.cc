@@ -1,0 +1,60 @@
+#include "capstan/problem/problem.h"
+
+namespace capstan {
+namespace {
+
+ScalarLaw make_law(const ReleasedDrive& drive) {
+  ScalarLaw law;
+  law.R = 1 / drive.slope;
+  law.v_hat = drive.rate + drive.impulse * law.R;
+  law.mass = 1 / drive.delassus;
+  law.lower = drive.lower;
+  law.upper = drive.upper;
+  return law;
+}
+
+// One row with a part for each tree.
+void add_group(const Transmission& transmission, const ScalarLaw& law, Problem* problem) {
+  const Model& model = *problem->model;
+  ConstraintGroup group;
+  group.num_rows = 1;
+  group.part_begin = group.part_end = static_cast<int>(problem->parts.size());
+  group.law_begin = static_cast<int>(problem->laws.size());
+  for (const auto& term : transmission.terms) {
+    const int tree = model.links[model.dofs[term.dof].link].tree;
+    int p = group.part_begin;
+    while (p < group.part_end && problem->parts[p].tree != tree) ++p;
+    if (p == group.part_end) {
+      problem->parts.push_back({tree, static_cast<int>(problem->jacobians.size())});
+      problem->jacobians.resize(problem->jacobians.size() + model.trees[tree].num_dofs(), 0.0);
+      ++group.part_end;
+    }
+    problem->jacobians[problem->parts[p].jacobian + term.dof - model.trees[tree].dof_begin] +=
+        term.coefficient;
+  }
+  problem->laws.push_back(law);
+  problem->groups.push_back(group);
+}
+
+}  // namespace
+
+void add_drives(const State& state, const Scheme& scheme, Motion* motion, AssemblyWorkspace* workspace,
+                Problem* problem) {
+  if (motion->drives.empty()) return;
+  const Model& model = *problem->model;
+  std::vector<char>& trees = workspace->has_constraint;
+  trees.assign(model.trees.size(), 0);
+  for (const GroupPart& part : problem->parts) trees[part.tree] = 1;
+  for (const DofLaw& law : problem->dof_laws) trees[model.links[model.dofs[law.dof].link].tree] = 1;
+  release_drives(model, state, problem->dt, scheme, trees, motion);
+  for (const ReleasedDrive& drive : motion->released) {
+    const Transmission& transmission = motion->drives[drive.drive].transmission;
+    if (transmission.terms.size() == 1) {
+      problem->dof_laws.push_back({transmission.terms[0].dof, 1, make_law(drive)});
+    } else {
+      add_group(transmission, make_law(drive), problem);
+    }
+  }
+}
+
+}  // namespace capstan
