@@ -6,7 +6,8 @@
 //   q - q_rest
 //       + c (gain u + bias_0 + bias_1 s + bias_2 ds/dt)   each actuator, s = c.q, clamped to its range, then
 //       the sum on
-//                                                         each dof to the joint's effort limit
+//                                                         each dof to the joint's effort limit (where
+//                                                         contact acts, too: dynamics/drives.h)
 //       - c (k (s - rest) + d ds/dt)                   each tendon; no spring force while s is within the
 //       rest range
 #pragma once

@@ -525,18 +525,28 @@ void each_tree(const Model& model, const Transmission& transmission, const F& f)
   }
 }
 
-// x = A^-1 c^T on the trees of a transmission c; returns c x.
-double solve_transmission(const Model& model, const Motion& motion, const Transmission& transmission,
-                          VecX* x) {
-  each_tree(model, transmission,
-            [&](int t) { x->segment(model.trees[t].dof_begin, model.trees[t].num_dofs()).setZero(); });
-  for (const auto& term : transmission.terms) (*x)[term.dof] += term.coefficient;
-  each_tree(model, transmission, [&](int t) {
-    solve_in_place(model.system_pattern, motion.A_factor.data(), x->data(), model.trees[t].dof_begin,
-                   model.trees[t].dof_end);
-  });
+// c A^-1 c^T of a transmission; x is scratch.
+double calc_delassus(const Model& model, const Motion& motion, const Transmission& c, VecX* x) {
+  const BranchPattern& pattern = model.system_pattern;
+  if (c.terms.size() == 1) {
+    const int dof = c.terms[0].dof, n = pattern.row_size(dof);
+    x->head(n).setZero();
+    (*x)[n - 1] = c.terms[0].coefficient;
+    half_solve_in_place(pattern, motion.A_factor.data(), dof, x->data());
+    return x->head(n).squaredNorm();
+  }
   double sum = 0;
-  for (const auto& term : transmission.terms) sum += term.coefficient * (*x)[term.dof];
+  each_tree(model, c, [&](int t) {
+    const Tree& tree = model.trees[t];
+    x->segment(tree.dof_begin, tree.num_dofs()).setZero();
+    for (const auto& term : c.terms) {
+      if (term.dof >= tree.dof_begin && term.dof < tree.dof_end) (*x)[term.dof] += term.coefficient;
+    }
+    solve_in_place(pattern, motion.A_factor.data(), x->data(), tree.dof_begin, tree.dof_end);
+    for (const auto& term : c.terms) {
+      if (term.dof >= tree.dof_begin && term.dof < tree.dof_end) sum += term.coefficient * (*x)[term.dof];
+    }
+  });
   return sum;
 }
 
@@ -544,7 +554,7 @@ double solve_transmission(const Model& model, const Motion& motion, const Transm
 
 void release_drives(const Model& model, const State& state, double dt, const Scheme& scheme,
                     std::span<char> trees, Motion* motion) {
-  enum : char { kNo, kYes, kNewSystem };
+  enum : char { kNo, kYes, kOldSystem, kNewSystem };  // the last two have drives
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
   Scratch& s = *motion->scratch;
   motion->released.clear();
@@ -569,6 +579,7 @@ void release_drives(const Model& model, const State& state, double dt, const Sch
     ReleasedDrive r{i, 0, dt * f.force, kk * f.stiffness + dd * f.damping, dt * f.lower, dt * f.upper};
     for (const auto& term : c.terms) r.rate += term.coefficient * motion->v_star[term.dof];
     motion->released.push_back(r);
+    each_tree(model, c, [&](int t) { trees[t] = std::max(trees[t], char{kOldSystem}); });
     for (const Drive::Member& member : drive.members) {
       ForceGradient::Term& gradient = s.gradient.terms[s.gradient.first_actuator + member.actuator];
       if (gradient.stiffness == 0 && gradient.damping == 0) continue;
@@ -580,16 +591,20 @@ void release_drives(const Model& model, const State& state, double dt, const Sch
     for (int t = b.tree_begin; t < b.tree_end; ++t) {
       const Tree& tree = model.trees[t];
       if (trees[t] == kNewSystem) make_system(model, b, tree.dof_begin, tree.dof_end, dt, scheme, motion);
+      s.dv.segment(tree.dof_begin, tree.num_dofs()).setZero();
     }
   }
   for (ReleasedDrive& r : motion->released) {
     const Transmission& c = motion->drives[r.drive].transmission;
-    r.delassus = solve_transmission(model, *motion, c, &s.dv);
-    const double impulse = std::clamp(r.impulse, r.lower, r.upper);
-    each_tree(model, c, [&](int t) {
-      const int begin = model.trees[t].dof_begin, n = model.trees[t].num_dofs();
-      motion->v_star.segment(begin, n) -= impulse * s.dv.segment(begin, n);
-    });
+    r.delassus = calc_delassus(model, *motion, c, &s.v_trial);
+    for (const auto& term : c.terms)
+      s.dv[term.dof] -= term.coefficient * std::clamp(r.impulse, r.lower, r.upper);
+  }
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    if (trees[t] < kOldSystem) continue;
+    const int begin = model.trees[t].dof_begin, end = model.trees[t].dof_end;
+    solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), begin, end);
+    motion->v_star.segment(begin, end - begin) += s.dv.segment(begin, end - begin);
   }
 }
 

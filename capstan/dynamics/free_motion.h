@@ -51,9 +51,9 @@ struct ReleasedDrive {
 // implicit schemes, which come with their first step.
 struct Motion {
   Placement placement;  // at q0: contacts and Jacobians are taken here
-  VecX A;               // values in the rows of Model::system_pattern
+  VecX A;               // values in the rows of Model::system_pattern; without drives that were released
   VecX A_factor;        // L^T D L of A
-  VecX v_star;          // [dofs]
+  VecX v_star;          // [dofs] without drives that were released
   int iterations = 0;   // Newton steps taken, by the tree that took most
   double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*: the largest
   bool converged = false;

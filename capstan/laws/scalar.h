@@ -6,9 +6,13 @@
 //   joint limit      v_hat = -phi / (dt + tau), lower = 0, upper = infinity    (v > 0 leaves the limit)
 //   dry friction     v_hat = 0, bounds +- dt times the friction force
 //   weld, ball, distance, coupler: v_hat = -phi / (dt + tau), no bounds
+//   drive            an actuator with limits: R = 1 / (dt^2 kp + dt kd), v_hat where its force would vanish,
+//   bounds
+//                    dt times its limits (dynamics/drives.h)
 //
-// R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq. 29), w the
-// estimate of the Delassus diagonal. Limits: R -> 0 is a rigid constraint; bounds of 0 are no constraint.
+// But for drives, R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq.
+// 29), w the estimate of the Delassus diagonal. Limits: R -> 0 is a rigid constraint; bounds of 0 are no
+// constraint.
 #pragma once
 
 #include <algorithm>

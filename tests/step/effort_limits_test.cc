@@ -11,6 +11,7 @@
 
 #include "capstan/io/read.h"
 #include "tests/support/contact_simulation.h"
+#include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
 
 namespace capstan {
@@ -514,6 +515,73 @@ TEST(EffortLimits, AStiffArmPressesOnTheFloorForTenSeconds) {
   // It creeps as a sticking contact does (docs/laws.md), and the stiff gains add nothing to it.
   const double q = std::abs(f[0]) / (2 * f[1]), slip = arms.col(0).dot(run.state.v);
   EXPECT_NEAR(std::abs(slip), 1e-4 * q / std::sqrt(1 - q * q), 1e-6);
+}
+
+// Bodies thrown into a heap, each with two actuators along and about random directions that resist its motion
+// up to a limit: rows over all six dofs of a body, beside contacts. Every law converges, and sap agrees with
+// the dual solver.
+TEST(EffortLimits, InAHeapAgreeWithTheDual) {
+  int compared = 0, saturated = 0, inside = 0;
+  for (int i = 0; i < 60; ++i) {
+    Random random(i);
+    Scene scene = test::random_heap(random, 1 + i % 4, 1);
+    scene.materials[0].stiffness = std::pow(10, uniform(random, 3, 7));
+    scene.materials[0].friction = 0.6;
+    for (const Body& body : scene.bodies) {
+      for (int k = 0; k < 2; ++k) {
+        Actuator a;
+        a.name = body.name + "_" + std::to_string(k);
+        a.joint = body.joints[0].name;
+        for (double& x : a.gear) x = uniform(random, -1, 1);
+        a.bias = Vec3(uniform(random, -5, 5), 0, -std::pow(10, uniform(random, -1, 6)));
+        a.force_range = {-std::pow(10, uniform(random, -1, 3)), std::pow(10, uniform(random, -1, 3))};
+        scene.actuators.push_back(a);
+      }
+    }
+    ContactOptions options;
+    options.law = test::kLaws[i % 4];
+    StepProblem s(scene, random, 1, 0.005, options);
+    if (s.contacts.size() == 0) continue;
+    EXPECT_GT(s.motion.released.size(), 0);
+    NewtonOptions newton;
+    newton.relative_tolerance = 1e-9;
+    EXPECT_TRUE(s.solve(newton).converged) << i;
+    EXPECT_LT(calc_residual(s.problem, s.contacts, s.answer()).momentum, 1e-8) << i;
+    for (std::size_t k = 0; k < s.problem.laws.size(); ++k) {
+      const double gamma = s.newton.law_impulse[k];
+      ++(gamma == s.problem.laws[k].lower || gamma == s.problem.laws[k].upper ? saturated : inside);
+    }
+    if (options.law != ContactLaw::sap) continue;
+    const test::DualAnswer dual = test::solve_dual(s.problem, s.contacts, 1e-13, 300000);
+    if (!dual.converged) continue;
+    ++compared;
+    EXPECT_LT(test::scaled_distance(s.problem, dual.v, s.newton.v), 1e-6) << i;
+  }
+  EXPECT_GT(compared, 8);
+  EXPECT_GT(std::min(saturated, inside), 20);
+}
+
+// Forces within a tree, limited or not, do not change its momentum: a quadruped that floats and kicks against
+// the stops of its joints.
+TEST(EffortLimits, KeepTheMomentumOfAFloatingRobot) {
+  Scene scene = read_scene(CAPSTAN_SOURCE_DIR "/scenes/quadruped.yaml");
+  scene.options.gravity.setZero();
+  std::erase_if(scene.shapes, [](const ShapeInstance& shape) { return shape.body == kWorld; });
+  Simulation run(scene, 0.002, ContactLaw::lagged);
+  run.state.v.head<6>() << 0.3, -0.2, 0.5, 0.8, -0.4, 0.6;
+  const Vec6 start = calc_mechanics(run.model, run.state).momentum;
+  int saturated = 0;
+  for (int k = 0; k < 1000; ++k) {
+    for (int i = 0; i < run.state.control.size(); ++i)
+      run.state.control[i] = 3 * std::sin(10 * run.state.time + i);
+    run.go(run.options.dt);
+    for (const ReleasedDrive& r : run.workspace.motion.released)
+      saturated += r.impulse < r.lower || r.impulse > r.upper;
+  }
+  EXPECT_GT(saturated, 100);
+  const Vec6 change = calc_mechanics(run.model, run.state).momentum - start;
+  EXPECT_LT(change.head<3>().norm(), 1e-10 * start.head<3>().norm());
+  EXPECT_LT(change.tail<3>().norm(), 1e-10 * start.tail<3>().norm());
 }
 
 }  // namespace

@@ -31,6 +31,22 @@ Scene many_islands(int n) {
   return scene;
 }
 
+// Each box that lies below is held in its place by an actuator with a limit that the fall of the other
+// exceeds.
+Scene many_drives(int n) {
+  Scene scene = many_islands(n);
+  for (int i = 0; i < 2 * n; i += 2) {
+    scene.bodies[i].joints[0].type = JointType::prismatic;
+    Actuator pd;
+    pd.name = pd.joint = scene.bodies[i].joints[0].name;
+    pd.gain = 1e5;
+    pd.bias = Vec3(0, -1e5, -100);
+    pd.force_range = {-30, 20};
+    scene.actuators.push_back(pd);
+  }
+  return scene;
+}
+
 std::vector<std::uint64_t> run(const Scene& scene, int threads, int num_steps, int* most_islands) {
   const Model model = compile(scene);
   StepOptions options = step_options(model);
@@ -57,6 +73,10 @@ void expect_same_bits(const Scene& scene, int num_steps, int islands_at_least) {
 
 TEST(Threads, ManyIslandsHaveTheSameBits) {
   expect_same_bits(many_islands(36), 300, 36);
+}
+
+TEST(Threads, ActuatorsWithLimitsHaveTheSameBits) {
+  expect_same_bits(many_drives(36), 300, 36);
 }
 
 TEST(Threads, TheClutterHasTheSameBits) {
