@@ -457,6 +457,37 @@ TEST(EffortLimits, OfATendonOverTwoTreesSqueezeWithTheLimit) {
   EXPECT_LT(run.state.v.norm(), 1e-6);
 }
 
+// Of two carts of 1 kg that an actuator draws together, one is held by a stop from the first step; the other
+// has no constraint but the actuator, which takes it along into the problem: it is pulled with the limit.
+TEST(EffortLimits, OfATendonOverTwoTreesPullAFreeTreeWithTheLimit) {
+  constexpr double kLimit = 5;
+  Scene scene = cart(0, 0, 0, Limit::none, 0);
+  scene.bodies.push_back(scene.bodies[0]);
+  scene.bodies[1].name = scene.bodies[1].joints[0].name = "right";
+  scene.bodies[1].pose.position.x() = 10;
+  scene.shapes.push_back(make_shape("right", "right", Box{Vec3::Constant(0.05)}, 1));
+  scene.bodies[0].joints[0].limits = {{-1, 0}};
+  Tendon gap;
+  gap.name = "gap";
+  gap.terms = {{"rail", -1}, {"right", 1}};
+  scene.tendons = {gap};
+  Actuator& pull = scene.actuators[0];
+  pull.joint = "";
+  pull.tendon = "gap";
+  pull.gain = 2000;
+  pull.bias = Vec3(0, -2000, -1);
+  pull.control = -5;
+  pull.force_range = {-kLimit, 3};
+  Simulation run(scene, 0.002, ContactLaw::lagged);
+  run.options.newton.relative_tolerance = 1e-12;
+  for (int k = 1; k <= 200; ++k) {
+    run.go(run.options.dt);
+    ASSERT_EQ(run.workspace.motion.released.size(), 1);
+    ASSERT_NEAR(run.state.v[1], -kLimit * k * run.options.dt, 1e-10);
+    ASSERT_NEAR(run.state.q[0], 0, 1e-5);
+  }
+}
+
 // An arm of two links of 1 m and 1 kg, upright elbow, presses its tip on the floor with gains of 1e6 N m/rad
 // whose targets are deep below it, for 10 s. It stays, and the floor carries what the torques and the
 // weight give: the pose is upper 45 degrees up, lower 45 degrees down, so that J^T f = -tau - weight is
