@@ -76,10 +76,10 @@ struct AssemblyWorkspace {
   MatX half;                  // [dofs, 6]
   std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
   std::vector<char> has_inverse;
-  std::vector<char> has_constraint;    // [trees]
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
+  std::vector<char> has_constraint;  // [trees] for add_drives()
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that

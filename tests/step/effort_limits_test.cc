@@ -522,6 +522,7 @@ TEST(EffortLimits, AStiffArmPressesOnTheFloorForTenSeconds) {
   scene.materials = {Material{}};
   scene.materials[0].name = "default";
   scene.materials[0].friction = 2;
+  scene.materials[0].stiction_tolerance = 1e-4;
   scene.initial.q = {{"upper", {-std::numbers::pi / 4}}, {"lower", {std::numbers::pi / 2}}};
   Simulation run(scene, 0.005, ContactLaw::lagged);
   for (int k = 0; k < 2000; ++k) {
