@@ -106,6 +106,14 @@ void multiply(const BranchPattern& pattern, const double* values, const double* 
 }
 
 void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense) {
+  const int n = end - begin;
+  if (pattern.row_start[end] - pattern.row_start[begin] == n * (n + 1) / 2) {  // no zeros
+    const double* value = values + pattern.row_start[begin];
+    for (int k = 0; k < n; ++k) {
+      for (int i = 0; i <= k; ++i) dense(k, i) = dense(i, k) = *value++;
+    }
+    return;
+  }
   dense.setZero();
   for (int k = begin; k < end; ++k) {
     for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {
