@@ -152,11 +152,14 @@ struct Assembler {
         continue;
       }
       for (int i = 0; i < rows; ++i) {
-        w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
-        solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
-                       tree.dof_end);
-        for (int j = 0; j <= i; ++j)
-          W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
+        auto column = w.half.col(i);
+        column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
+        half_solve_in_place(model.system_pattern, motion.A_factor.data(), column.data(), tree.dof_begin,
+                            tree.dof_end);
+        for (int j = 0; j <= i; ++j) {
+          W(i, j) += column.segment(tree.dof_begin, tree.num_dofs())
+                         .dot(w.half.col(j).segment(tree.dof_begin, tree.num_dofs()));
+        }
       }
     }
     for (int i = 0; i < rows; ++i) {  // the two ways above agree in the lower triangle only

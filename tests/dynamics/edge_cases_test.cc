@@ -335,7 +335,7 @@ TEST(FreeBody, IsWhatTheGeneralWayGives) {
         Body body = make_body("body", kWorld, JointType::free, Vec3::Zero());
         if (even) body.inertia->about_com = 0.03 * Mat3::Identity();
         if (!even) body.inertia->about_com(0, 1) = body.inertia->about_com(1, 0) = 0.004;
-        body.pose.orientation = test::random_quat(random);
+        body.pose.quat_wxyz = test::random_quat(random);
         Scene scene;
         scene.bodies.push_back(body);
         const Model lone = compile(scene);
