@@ -18,6 +18,7 @@ Scene shipped_scene(const std::string& name) {
 
 Simulation::Simulation(const Scene& scene, ContactLaw law, double dt)
     : model(compile(scene)), state(initial_state(model)), workspace(make_workspace(model)) {
+  for (Material& m : model.materials) m.stiction_tolerance = 1e-4;  // as published; our default is smaller
   options = step_options(model);
   if (dt > 0) options.dt = dt;
   options.contact.law = law;

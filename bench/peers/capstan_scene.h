@@ -9,7 +9,7 @@ namespace bench {
 struct ContactSettings {
   double stiffness = 1e6;            // [N/m] of every material
   double dissipation = 50;           // [s/m]
-  double stiction_tolerance = 1e-4;  // [m/s]
+  double stiction_tolerance = 1e-5;  // [m/s]
 };
 
 capstan::Scene make_capstan_scene(const Scene& scene, const ContactSettings& settings);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "capstan/geometry/collide.h"
 
@@ -67,28 +68,29 @@ using Waiting = CollisionWorkspace::Waiting;
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
 
 // How two colliders may move against each other in a step: they go by `travel`, both at a time, or one of
-// them is stopped by something else.
+// them is stopped on its way by something else, not before it has gone the part `stop` of it.
 struct Approach {
   Vec3 travel_a, travel_b;
-  bool stops_a = false, stops_b = false;
+  double stop_a = 1, stop_b = 1;
   double around = 0;  // [m] that they may come nearer in any direction: they turn, or glide (contacts.h)
 
-  Vec3 relative() const { return travel_b - travel_a; }  // of b against a
+  // What f says of any motion of b against a; f(Vec3) is a bool or a length.
+  template <class F>
+  auto most(const F& f) const {
+    auto x = f(Vec3(travel_b - travel_a));
+    if (stop_a < 1) x = std::max(x, f(Vec3(travel_b - stop_a * travel_a)));
+    if (stop_b < 1) x = std::max(x, f(Vec3(stop_b * travel_b - travel_a)));
+    return x;
+  }
   double reach() const {
-    double most = relative().squaredNorm();
-    if (stops_a) most = std::max(most, travel_b.squaredNorm());
-    if (stops_b) most = std::max(most, travel_a.squaredNorm());
-    return std::sqrt(most) + around;
+    return std::sqrt(most([](const Vec3& motion) { return motion.squaredNorm(); })) + around;
   }
   bool may_meet(const Aabb& a, const Aabb& b, double margin) const {
     margin = std::max(margin, around);
-    return overlap(a, sweep(b, relative(), margin)) || (stops_a && overlap(a, sweep(b, travel_b, margin))) ||
-           (stops_b && overlap(a, sweep(b, -travel_a, margin)));
+    return most([&](const Vec3& motion) { return overlap(a, sweep(b, motion, margin)); });
   }
   bool may_close(const ContactPoint& point) const {
-    double nearer = -point.normal.dot(relative());
-    if (stops_a) nearer = std::max(nearer, -point.normal.dot(travel_b));
-    if (stops_b) nearer = std::max(nearer, point.normal.dot(travel_a));
+    const double nearer = most([&](const Vec3& motion) { return -point.normal.dot(motion); });
     return point.distance <= std::max(0.0, nearer) + around;
   }
 };
@@ -108,8 +110,11 @@ bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const
   const int last = static_cast<int>(points.size());
   if (first == last) return false;
   for (int i = first; i < last; ++i) {
-    block->hits.push_back(
-        {model.shapes[a].link, model.shapes[b].link, a, b, id, i, static_cast<int>(block->materials.size())});
+    const ContactPoint& p = points[i];
+    block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, i,
+                           static_cast<int>(block->materials.size()),
+                           p.distance <= material.margin ? 0 : p.distance - approach.around,
+                           p.normal.dot(approach.travel_a), -p.normal.dot(approach.travel_b)});
   }
   block->materials.push_back(material);
   return true;
@@ -178,7 +183,7 @@ double glide_ratio(const Model& model, double dt) {
 Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
   Approach approach{w.travel[pair.a], w.travel[pair.b]};
   const double spin = w.spin[pair.a] + w.spin[pair.b];
-  approach.around = std::max(spin, glide * (spin + approach.relative().norm()));
+  approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
   return approach;
 }
 
@@ -192,7 +197,8 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
 // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
-// themselves; those of a body with a contact then as if it stood still; until there are no more.
+// themselves; those of a body with a contact then as if it stood still from when it is met; until there are
+// no more.
 void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, double glide,
                    std::span<const char> asleep, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
@@ -207,25 +213,87 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, doub
   }
 }
 
-// Goes on with those that waited for a body to be stopped, in block 0. What sleeps has been stopped.
+// The part of the step after which two bodies may meet at a point where they are found to, when one of them
+// may be stopped after the parts `stop`.
+double when(const Hit& hit, double stop_a, double stop_b) {
+  if (hit.way <= 0) return 0;
+  const auto time = [](double way, double near) { return way < near ? way / near : 1.0; };
+  double t = time(hit.way, hit.near_a + hit.near_b);
+  if (stop_a < 1) t = std::min(t, std::max(stop_a, time(hit.way - stop_a * hit.near_a, hit.near_b)));
+  if (stop_b < 1) t = std::min(t, std::max(stop_b, time(hit.way - stop_b * hit.near_b, hit.near_a)));
+  return t;
+}
+
+// Lists the items of each link, in order: first[l] to first[l + 1] in `list`. links(i) are two, 0 for none.
+template <class F>
+void list_by_link(int num_links, int num_items, const F& links, std::vector<int>* first,
+                  std::vector<int>* list) {
+  first->assign(num_links + 1, 0);
+  for (int i = 0; i < num_items; ++i) {
+    for (const int l : links(i)) ++(*first)[l];
+  }
+  int sum = 0;
+  for (int& x : *first) x = sum += x;
+  list->resize(sum);
+  for (int i = num_items - 1; i >= 0; --i) {
+    for (const int l : links(i)) (*list)[--(*first)[l]] = i;
+  }
+}
+
+// Goes on with those that waited for a body to be stopped, in block 0, in the order in which that may happen
+// (Dijkstra's). What sleeps has been stopped.
 void collide_waiting(const Model& model, double glide, std::span<const char> asleep, CollisionWorkspace* w) {
-  w->may_stop.assign(model.links.size(), false);
-  for (int l = 1; l < model.num_links() && !asleep.empty(); ++l)
-    w->may_stop[l] = asleep[model.links[l].tree] != 0;
-  for (const Hit& hit : w->hits) w->may_stop[hit.link_a] = w->may_stop[hit.link_b] = true;
-  for (bool again = true; again;) {
-    again = false;
-    std::erase_if(w->waiting, [&](Waiting& wait) {
-      const int a = model.shapes[w->shape[wait.pair.a]].link, b = model.shapes[w->shape[wait.pair.b]].link;
-      const bool stops_a = w->may_stop[a], stops_b = w->may_stop[b];
-      if (stops_a == wait.stops_a && stops_b == wait.stops_b) return false;  // tested before
+  const int num_links = model.num_links();
+  w->stop.assign(num_links, 1);
+  w->queue.clear();
+  const auto stop = [&](int link, double part) {
+    if (link == 0 || part >= w->stop[link]) return;
+    w->stop[link] = part;
+    w->queue.push_back({part, link});
+    std::push_heap(w->queue.begin(), w->queue.end(), std::greater());
+  };
+  for (int l = 1; l < num_links && !asleep.empty(); ++l) {
+    if (asleep[model.links[l].tree] != 0) stop(l, 0);
+  }
+  for (const Hit& hit : w->hits) {
+    stop(hit.link_a, when(hit, 1, 1));
+    stop(hit.link_b, when(hit, 1, 1));
+  }
+  const auto links_of = [&](const Waiting& wait) -> std::array<int, 2> {
+    return {model.shapes[w->shape[wait.pair.a]].link, model.shapes[w->shape[wait.pair.b]].link};
+  };
+  list_by_link(
+      num_links, static_cast<int>(w->waiting.size()), [&](int i) { return links_of(w->waiting[i]); },
+      &w->first_waiting, &w->waiting_of_link);
+  list_by_link(
+      num_links, static_cast<int>(w->hits.size()),
+      [&](int i) {
+        return std::array<int, 2>{w->hits[i].link_a, w->hits[i].link_b};
+      },
+      &w->first_hit, &w->hits_of_link);
+  w->is_final.assign(num_links, false);
+  std::vector<Hit>& found = w->blocks[0].hits;
+  while (!w->queue.empty()) {
+    const int link = w->queue.front().second;
+    std::pop_heap(w->queue.begin(), w->queue.end(), std::greater());
+    w->queue.pop_back();
+    if (w->is_final[link]) continue;
+    w->is_final[link] = true;
+    const auto stop_of = [&](int l) { return w->is_final[l] ? w->stop[l] : 1.0; };
+    const auto stop_other = [&](const Hit& hit) {
+      stop(hit.link_a == link ? hit.link_b : hit.link_a, when(hit, stop_of(hit.link_a), stop_of(hit.link_b)));
+    };
+    for (int k = w->first_hit[link]; k < w->first_hit[link + 1]; ++k) stop_other(w->hits[w->hits_of_link[k]]);
+    for (int k = w->first_waiting[link]; k < w->first_waiting[link + 1]; ++k) {
+      Waiting& wait = w->waiting[w->waiting_of_link[k]];
+      if (wait.found) continue;
       Approach approach = approach_of(wait.pair, glide, *w);
-      approach.stops_a = wait.stops_a = stops_a;
-      approach.stops_b = wait.stops_b = stops_b;
-      const bool found = touches(model, wait.pair, approach, 0, w);
-      if (found) w->may_stop[a] = w->may_stop[b] = again = true;
-      return found;
-    });
+      approach.stop_a = stop_of(links_of(wait)[0]);
+      approach.stop_b = stop_of(links_of(wait)[1]);
+      const std::size_t before = found.size();
+      wait.found = touches(model, wait.pair, approach, 0, w);
+      std::for_each(found.begin() + before, found.end(), stop_other);
+    }
   }
 }
 

@@ -60,14 +60,14 @@ struct CollisionWorkspace {
   // the centre by `spin`. Zero without velocities.
   std::vector<Vec3> travel;
   std::vector<double> spin;
-  std::vector<char> may_stop;  // [links] has a contact
   struct Waiting {
     ColliderPair pair;
-    bool stops_a = false, stops_b = false;  // what it has been tested for
+    bool found = false;
   };
   struct Hit {
     int link_a, link_b, shape_a, shape_b;
     int block, point, material;  // where its point and material are
+    double way, near_a, near_b;  // [m] to go until they meet; what the travel of each does for it
   };
   // What the narrow phase found for some of the pairs; threads work on different blocks.
   struct Block {
@@ -79,6 +79,11 @@ struct CollisionWorkspace {
   std::vector<Block> blocks;
   std::vector<Hit> hits;         // of all blocks
   std::vector<Waiting> waiting;  // likewise
+  // Which bodies may be stopped on their way, by what touches them or they meet.
+  std::vector<double> stop;    // [links] the part of its way before which it is not
+  std::vector<char> is_final;  // [links]
+  std::vector<std::pair<double, int>> queue;
+  std::vector<int> first_waiting, waiting_of_link, first_hit, hits_of_link;
 };
 CollisionWorkspace make_collision_workspace(const Model& model);
 
@@ -87,9 +92,10 @@ void collide(const Model& model, const Placement& placement, CollisionWorkspace*
 
 // The same, with what could come into contact within dt at these velocities (speculative contact): points
 // whose surfaces come nearer by their positive distance when both shapes go on for 2 dt as they move now, or
-// when one of them, which touches something, is stopped by it. Without this a fast body would be noticed only
-// once it overlaps. With `glides`, surfaces that slide past each other count as coming nearer, too: the laws
-// that glide (sap, similar: mu (dt + tau) v above the surface) would lose their contact otherwise.
+// when one of them is stopped on its way by something that it touches, or meets before. Without this a fast
+// body would be noticed only once it overlaps. With `glides`, surfaces that slide past each other count as
+// coming nearer, too: the laws that glide (sap, similar: mu (dt + tau) v above the surface) would lose their
+// contact otherwise.
 //
 // Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
 // against the world. Contacts have the same bits for any number of threads.

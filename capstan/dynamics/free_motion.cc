@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "capstan/dynamics/free_body.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/math/rotation.h"
 
@@ -26,6 +27,7 @@ struct Batch {
   double mass = 0;          // [kg]
   ForceRange forces;        // has the range of dofs
   bool has_forces = false;  // else k_1 and its gradient stay zero
+  bool is_free_body = false;
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -72,6 +74,7 @@ std::vector<Batch> make_batches(const Model& model) {
     b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
       b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+    b.is_free_body = b.tree_end == b.tree_begin + 1 && !b.has_forces && is_free_body(model, b.tree_begin);
   }
   return batches;
 }
@@ -478,6 +481,13 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     if (is_asleep(b, asleep)) {
       b.of(motion->v_star).setZero();
       b.iterations = 0;
+      b.residual = 0;
+      b.converged = true;
+      return;
+    }
+    if (b.is_free_body && scheme.theta == 0 && model.options.conserve_momentum) {
+      calc_free_body(model, state, s.external, dt, scheme.theta_vq, b.tree_begin, motion);
+      b.iterations = 1;
       b.residual = 0;
       b.converged = true;
       return;

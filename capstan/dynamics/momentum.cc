@@ -59,24 +59,23 @@ Vec3 calc_tree_com(const Model& model, const Placement& placement, int t) {
   return placement.origin[t] + h / mass;
 }
 
-// Spheres, cubes and the like: the inertia is the same about every axis, however the body turns.
+}  // namespace
+
 bool is_isotropic(const Mat3& inertia) {
   const double i = inertia(0, 0);
   return (inertia - i * Mat3::Identity()).cwiseAbs().maxCoeff() <= 1e-15 * i;
 }
 
-// The w that gives the momentum `target`: see the head of momentum.h. I and l in root axes. Returns the
-// better of the two guesses when Newton cannot improve it.
-Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, const Vec3& target, double dt,
-                double theta_vq, Vec3 w) {
-  Mat3 R, I_W;
-  Vec3 phi, L;
+Vec3 solve_turn(const Mat3& I, const Vec3& l, const Vec3& w0, const Vec3& target, double dt, double theta_vq,
+                Vec3 w) {
+  Vec3 phi, u, carried;  // u and carried: w and target in the axes that the turn ends with
+  Mat3 E;
   const auto error = [&](const Vec3& guess) -> Vec3 {
     phi = dt * (theta_vq * guess + (1 - theta_vq) * w0);
-    R = rotation_matrix(quat_exp(phi)) * R0;
-    I_W = R * I * R.transpose();
-    L = I_W * guess + R * l;
-    return target - L;
+    E = rotation_matrix(quat_exp(-phi));
+    u = theta_vq == 1 ? guess : Vec3(E * guess);
+    carried = E * target;
+    return carried - I * u - l;
   };
   Vec3 e = error(w);
   const double size = target.norm(), enough = 1e-16 * size;
@@ -89,22 +88,23 @@ Vec3 solve_turn(const Mat3& I, const Vec3& l, const Mat3& R0, const Vec3& w0, co
     }
   }
   for (int i = 0; i < 30 && e.norm() > enough; ++i) {
-    const Mat3 J = I_W + dt * theta_vq * (I_W * skew(w) - skew(L)) * left_jacobian(phi);
+    const double before = e.norm();
+    const Mat3 J_l = dt * theta_vq * left_jacobian(-phi);
+    const Mat3 J = (theta_vq == 1 ? I : Mat3(I * (E + skew(u) * J_l))) - skew(carried) * J_l;
     Vec3 d = J.inverse() * e;
     Vec3 e_try = error(w + d);
     // Shorter steps are of use far from the root only; near it what is left is round-off.
-    for (int k = 0; k < 10 && e.norm() > 1e-12 * size && !(e_try.norm() < e.norm()); ++k) {
+    for (int k = 0; k < 10 && before > 1e-12 * size && !(e_try.norm() < before); ++k) {
       d /= 2;
       e_try = error(w + d);
     }
-    if (!(e_try.norm() < e.norm())) break;
+    if (!(e_try.norm() < before)) break;
     w += d;
     e = e_try;
+    if (before < 1e-9 * size) break;  // as good as it gets: Newton doubles the digits
   }
   return w;
 }
-
-}  // namespace
 
 MomentumWorkspace make_momentum_workspace(const Model& model) {
   return {make_placement(model), make_velocity(model), VecX::Zero(model.num_positions),
@@ -187,8 +187,9 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   const Mat3 I = X1.R.transpose() * inertia * X1.R;
   const Vec3 l = X1.R.transpose() * (L_now - inertia * omega);
   const bool is_ball = is_free && tree.link_end == tree.link_begin + 1 && is_isotropic(root.inertia);
-  const Vec3 turned =
-      is_ball ? Vec3(L / root.inertia(0, 0)) : solve_turn(I, l, X0.R, w0, L, dt, theta_vq, omega);
+  const Vec3 turned = is_ball ? Vec3(L / root.inertia(0, 0))
+                              : Vec3(X0.R * solve_turn(I, l, X0.R.transpose() * w0, X0.R.transpose() * L, dt,
+                                                       theta_vq, X0.R.transpose() * omega));
   v->segment<3>(iw) = F.transpose() * turned;
   if (is_free) {
     // P = m (u + w x arm) + p, with arm and p (from the joints) carried along by the root.

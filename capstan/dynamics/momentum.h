@@ -16,8 +16,7 @@
 //
 //   L(w) = R1 (I R1^T w + l),   R1 = exp(phi) R0,   phi = dt (theta_vq w + (1 - theta_vq) w0),
 //
-// three equations for w, solved by Newton: dL/dw = I_W + dt theta_vq (I_W [w]x - [L]x) J_l(phi). Then the
-// linear velocity follows from P.
+// three equations for w, solved by Newton in the root's axes. Then the linear velocity follows from P.
 #pragma once
 
 #include "capstan/dynamics/tree.h"
@@ -34,6 +33,15 @@ MomentumWorkspace make_momentum_workspace(const Model& model);
 
 // Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
 bool conserves_momentum(const Model& model, int tree);
+
+// The w that gives the momentum `target`, near `guess`. All vectors are in the root's axes at the beginning
+// of the step, I and l in those it has at any time. Where Newton cannot improve them: the better of guess and
+// w0.
+Vec3 solve_turn(const Mat3& I, const Vec3& l, const Vec3& w0, const Vec3& target, double dt, double theta_vq,
+                Vec3 guess);
+
+// Spheres, cubes and the like: the inertia is the same about every axis, however the body turns.
+bool is_isotropic(const Mat3& inertia);
 
 // Corrects the root velocity of a tree that conserves_momentum() says yes to. `start` is at q0; `at_forces`
 // is where the moments of gravity and of forces on the root are taken (q^theta); `force` are the generalized

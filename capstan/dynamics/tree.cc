@@ -48,6 +48,17 @@ Vec6 weight_not_felt(const Model& model, const Placement& placement, int l) {
   return f;
 }
 
+// The velocity of a free root, whose axes F do not turn and whose origin is the tree's.
+inline void calc_free_velocity(int iv, const Mat3& F, const VecX& v, int l, Velocity* velocity) {
+  const Vec3 linear = F * v.segment<3>(iv), angular = F * v.segment<3>(iv + 3);
+  velocity->V[l] << angular, linear;
+  velocity->bias[l] << 0, 0, 0, cross(linear, angular);
+  for (int k = 0; k < 3; ++k) {
+    velocity->S_dot[iv + k].setZero();
+    velocity->S_dot[iv + 3 + k] << 0, 0, 0, cross(linear, Vec3(F.col(k)));
+  }
+}
+
 // A = R B R^T for symmetric B.
 inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
   return R * B * R.transpose();
@@ -157,6 +168,11 @@ void calc_velocity(const Model& model, const Placement& placement, const VecX& v
                    int begin, int end) {
   for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
+    if (link.parent == 0 && link.stage_end == link.stage_begin + 1 &&
+        model.stages[link.stage_begin].type == StageType::free) {
+      calc_free_velocity(model.stages[link.stage_begin].v, link.X_PL.R, v, l, velocity);
+      continue;
+    }
     Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
     Vec6 bias = Vec6::Zero();
     for (int s = link.stage_begin; s < link.stage_end; ++s) {

@@ -113,6 +113,14 @@ void BlockMatrix::set_zero() {
   std::fill(values_.begin(), values_.end(), 0.0);
 }
 
+void BlockMatrix::set_zero_off_diagonal() {
+  for (int j = 0; j < num_blocks(); ++j) {
+    const long begin = value_start_[column_start_[j]] + static_cast<long>(sizes_[j]) * sizes_[j];
+    const long end = value_start_[column_start_[j + 1]];
+    std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
+  }
+}
+
 void BlockMatrix::multiply(const double* x, double* y) const {
   std::fill(y, y + num_rows(), 0.0);
   for (int j = 0; j < num_blocks(); ++j) {

@@ -85,6 +85,18 @@ void half_solve_in_place(const BranchPattern& pattern, const double* factored, i
   }
 }
 
+void half_solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
+                         int end) {
+  for (int k = end - 1; k >= begin; --k) {
+    if (x[k] == 0) continue;
+    const double* row = factored + pattern.row_start[k];
+    const int* column = pattern.columns.data() + pattern.row_start[k];
+    const int last = pattern.row_size(k) - 1;
+    for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * x[k];
+    x[k] /= std::sqrt(row[last]);
+  }
+}
+
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y) {
   multiply(pattern, values, x, y, 0, pattern.size());
 }
@@ -106,6 +118,14 @@ void multiply(const BranchPattern& pattern, const double* values, const double* 
 }
 
 void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense) {
+  const int n = end - begin;
+  if (pattern.row_start[end] - pattern.row_start[begin] == n * (n + 1) / 2) {  // no zeros
+    const double* value = values + pattern.row_start[begin];
+    for (int k = 0; k < n; ++k) {
+      for (int i = 0; i <= k; ++i) dense(k, i) = dense(i, k) = *value++;
+    }
+    return;
+  }
   dense.setZero();
   for (int k = begin; k < end; ++k) {
     for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {

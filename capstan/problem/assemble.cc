@@ -46,7 +46,6 @@ struct Assembler {
     }
     const int at = static_cast<int>(problem.jacobians.size());
     problem.jacobians.resize(at + group->num_rows * model.trees[tree].num_dofs(), 0.0);
-    std::fill(problem.jacobians.begin() + at, problem.jacobians.end(), 0.0);
     problem.parts.push_back({tree, at});
     group->part_end = static_cast<int>(problem.parts.size());
     return problem.jacobians.data() + at;
@@ -85,25 +84,31 @@ struct Assembler {
     return group;
   }
 
-  // A^-1 of a tree with six dofs, made when first asked for in a step.
-  const Mat6& inverse(int t) const {
-    Mat6& inverse = w.inverse[t];
-    if (w.has_inverse[t]) return inverse;
-    w.has_inverse[t] = true;
+  // What A^-1 of a tree with six dofs is, found when first asked for in a step.
+  const AssemblyWorkspace::Inverse& inverse(int t) const {
+    AssemblyWorkspace::Inverse& inverse = w.inverse[t];
+    if (inverse.known) return inverse;
+    inverse.known = true;
     const Tree& tree = model.trees[t];
     Mat6 A;
     expand(model.system_pattern, motion.A.data(), tree.dof_begin, tree.dof_end, A);
-    if (A.topRightCorner<3, 3>().isZero(0)) {  // a body whose frame is in its centre of mass
-      inverse.setZero();
-      inverse.topLeftCorner<3, 3>() = A.topLeftCorner<3, 3>().inverse();
-      inverse.bottomRightCorner<3, 3>() = A.bottomRightCorner<3, 3>().inverse();
+    const Link& root = model.links[tree.link_begin];
+    inverse.is_body = tree.link_end == tree.link_begin + 1 && root.stage_end == root.stage_begin + 1 &&
+                      A.topRightCorner<3, 3>().isZero(0) && A.topLeftCorner<3, 3>().isDiagonal(0) &&
+                      A(0, 0) == A(1, 1) && A(1, 1) == A(2, 2);
+    if (inverse.is_body) {
+      const Mat3 turn = A.bottomRightCorner<3, 3>().inverse();
+      inverse.matrix.setZero();
+      inverse.matrix.diagonal().head<3>().setConstant(1 / A(0, 0));
+      inverse.matrix.bottomRightCorner<3, 3>() = turn;
+      inverse.turn_W = root.X_PL.R * turn * root.X_PL.R.transpose();
       return inverse;
     }
     for (int i = 0; i < 6; ++i) {
       w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
       solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
                      tree.dof_end);
-      inverse.col(i) = w.column.segment<6>(tree.dof_begin);
+      inverse.matrix.col(i) = w.column.segment<6>(tree.dof_begin);
     }
     return inverse;
   }
@@ -130,12 +135,12 @@ struct Assembler {
       const Tree& tree = model.trees[part.tree];
       const auto J = problem.jacobian(group, part);
       if (rows == 6 && tree.num_dofs() == 6) {
-        const Mat6 J6 = J, JA = J6 * inverse(part.tree);
+        const Mat6 J6 = J, JA = J6 * inverse(part.tree).matrix;
         W.noalias() += JA * J6.transpose();
         continue;
       }
       if (rows == 3 && tree.num_dofs() == 6) {
-        const Mat36 J3 = J, JA = J3 * inverse(part.tree);
+        const Mat36 J3 = J, JA = J3 * inverse(part.tree).matrix;
         W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
         continue;
       }
@@ -147,15 +152,40 @@ struct Assembler {
         continue;
       }
       for (int i = 0; i < rows; ++i) {
-        w.column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
-        solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
-                       tree.dof_end);
-        for (int j = 0; j <= i; ++j)
-          W(i, j) += J.row(j).dot(w.column.segment(tree.dof_begin, tree.num_dofs()));
+        auto column = w.half.col(i);
+        column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
+        half_solve_in_place(model.system_pattern, motion.A_factor.data(), column.data(), tree.dof_begin,
+                            tree.dof_end);
+        for (int j = 0; j <= i; ++j) {
+          W(i, j) += column.segment(tree.dof_begin, tree.num_dofs())
+                         .dot(w.half.col(j).segment(tree.dof_begin, tree.num_dofs()));
+        }
       }
     }
     for (int i = 0; i < rows; ++i) {  // the two ways above agree in the lower triangle only
       for (int j = 0; j < i; ++j) W(j, i) = W(i, j);
+    }
+    return W;
+  }
+
+  // Whether a group touches nothing but single bodies.
+  bool has_bodies_only(const ConstraintGroup& group) const {
+    return std::all_of(
+        problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
+        [&](const GroupPart& p) { return model.trees[p.tree].num_dofs() == 6 && inverse(p.tree).is_body; });
+  }
+
+  // The diagonal of a contact's W, in its frame, when has_bodies_only().
+  Vec3 calc_body_delassus(const ConstraintGroup& group, const Vec3& p_W, const Mat3& R_WC) const {
+    Vec3 W = Vec3::Zero();
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const int t = problem.parts[p].tree;
+      const AssemblyWorkspace::Inverse& inverse = w.inverse[t];
+      const Vec3 r = p_W - motion.placement.origin[t];
+      for (int i = 0; i < 3; ++i) {
+        const Vec3 arm = cross(r, Vec3(R_WC.col(i)));
+        W[i] += inverse.matrix(0, 0) + arm.dot(inverse.turn_W * arm);
+      }
     }
     return W;
   }
@@ -166,6 +196,10 @@ struct Assembler {
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const Tree& tree = model.trees[problem.parts[p].tree];
       const auto J = problem.jacobian(group, problem.parts[p]);
+      if (tree.num_dofs() == 6 && group.num_rows == 6) {
+        U.noalias() += Eigen::Map<const Mat6>(J.data()) * v.segment<6>(tree.dof_begin);
+        continue;
+      }
       for (int k = 0; k < tree.num_dofs(); ++k) {
         for (int r = 0; r < group.num_rows; ++r) U[r] += J(r, k) * v[tree.dof_begin + k];
       }
@@ -213,16 +247,20 @@ struct Assembler {
     group.contact_end = end;
     add_link(&group, link_a, origin, -1);
     add_link(&group, link_b, origin, 1);
-    const Mat6 W = calc_delassus(group);
+    const bool bodies = has_bodies_only(group);
+    Mat6 W;
+    if (!bodies) W = calc_delassus(group);
     const Vec6 U0 = calc_motion(group, state.v);
     for (int i = begin; i < end; ++i) {
       const double sign = contacts.link_a[i] == link_a ? 1 : -1;
       const Mat3 R = frame_from_z(contacts.normal[i]);
+      const Vec3 r = sign * (contacts.p_WC[i] - origin);
       Mat36 X;
-      X.leftCols<3>() = -sign * R.transpose() * skew(contacts.p_WC[i] - origin);
+      for (int k = 0; k < 3; ++k) X.block<1, 3>(k, 0) = cross(r, Vec3(R.col(k)));
       X.rightCols<3>() = sign * R.transpose();
-      const Mat3 Wc = X * W * X.transpose();
-      add_contact_law(contacts, i, R, X, X * U0, Wc.diagonal());
+      const Vec3 W_c = bodies ? calc_body_delassus(group, contacts.p_WC[i], R)
+                              : Vec3((X * W).cwiseProduct(X).rowwise().sum());
+      add_contact_law(contacts, i, R, X, X * U0, W_c);
     }
     problem.groups.push_back(group);
   }
@@ -245,7 +283,8 @@ struct Assembler {
     Mat36 X = Mat36::Zero();
     X.leftCols<3>().setIdentity();
     add_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
-                    calc_delassus(group).diagonal().head<3>());
+                    has_bodies_only(group) ? calc_body_delassus(group, contacts.p_WC[i], R)
+                                           : Vec3(calc_delassus(group).diagonal().head<3>()));
     problem.groups.push_back(group);
   }
 
@@ -500,7 +539,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   workspace->column.resize(model.num_velocities());
   workspace->half.resize(model.num_velocities(), 6);
   workspace->inverse.resize(model.trees.size());
-  workspace->has_inverse.assign(model.trees.size(), false);
+  for (AssemblyWorkspace::Inverse& inverse : workspace->inverse) inverse.known = false;
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
   a.add_contacts(contacts);
   a.add_dof_laws();

@@ -72,10 +72,15 @@ struct Problem {
 
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
-  VecX column;                // [dofs]
-  MatX half;                  // [dofs, 6]
-  std::vector<Mat6> inverse;  // [trees] of A, where a tree has six dofs
-  std::vector<char> has_inverse;
+  VecX column;  // [dofs]
+  MatX half;    // [dofs, 6]
+  struct Inverse {
+    bool known = false;    // in this step
+    bool is_body = false;  // a lone rigid body, its frame in the centre of mass: matrix is (1 / m, turn)
+    Mat6 matrix;
+    Mat3 turn_W;
+  };
+  std::vector<Inverse> inverse;        // [trees] of A, where a tree has six dofs
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;

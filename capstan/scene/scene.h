@@ -108,7 +108,7 @@ struct Material {
   double relaxation_time = -1;  // tau_d [s] of the Kelvin-Voigt law; negative: the time step
   double friction = 0.5;        // Coulomb coefficient mu
   std::optional<FrictionTensor> friction_tensor;
-  double stiction_tolerance = 1e-4;  // v_s [m/s]
+  double stiction_tolerance = 1e-5;  // v_s [m/s]
   double elastic_modulus = 1e7;      // [Pa] for pressure-field contact
 };
 

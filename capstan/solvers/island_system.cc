@@ -80,6 +80,27 @@ inline void add_product(const double* JaT, int na, const int* dofs_a, const doub
   }
 }
 
+// The lower triangle of block += J^T T^T, for one tree; `column` is scratch memory for n numbers. (Free
+// bodies have so few dofs that the whole block is faster.)
+template <int Rows, int N>
+inline void add_own_product(const double* JT, int n, const int* dofs, const double* T, int rows,
+                            double* block, int ld, double* column) {
+  if constexpr (N > 0) {
+    add_product<Rows, N>(JT, n, dofs, T, n, dofs, rows, block, ld);
+  } else {
+    const int R = Rows > 0 ? Rows : rows;
+    for (int k = 0; k < n; ++k) {
+      for (int i = k; i < n; ++i) {
+        double sum = 0;
+        for (int r = 0; r < R; ++r) sum += JT[n * r + i] * T[n * r + k];
+        column[i] = sum;
+      }
+      double* to = block + static_cast<long>(ld) * dofs[k];
+      for (int i = k; i < n; ++i) to[dofs[i]] += column[i];
+    }
+  }
+}
+
 // Calls f<Rows, N>() with the sizes as constants if they are the usual ones.
 template <class F>
 inline void with_sizes(int rows, bool free_bodies, const F& f) {
@@ -87,6 +108,8 @@ inline void with_sizes(int rows, bool free_bodies, const F& f) {
     f.template operator()<3, 6>();
   } else if (free_bodies && rows == 6) {
     f.template operator()<6, 6>();
+  } else if (rows == 3) {
+    f.template operator()<3, 0>();
   } else {
     f.template operator()<0, 0>();
   }
@@ -256,11 +279,11 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;
-      product_.resize(6 * A.size);
+      product_.resize(7 * A.size);
       with_sizes(rows, A.dofs < 0, [&]<int Rows, int N>() {
         multiply_hessian<Rows, N>(JaT, rows, A.size, G[g].data(), product_.data());
-        add_product<Rows, N>(JaT, A.size, dofs(A), product_.data(), A.size, dofs(A), rows,
-                             H.block(A.tree, A.tree), pattern_.sizes[A.tree]);
+        add_own_product<Rows, N>(JaT, A.size, dofs(A), product_.data(), rows, H.block(A.tree, A.tree),
+                                 pattern_.sizes[A.tree], product_.data() + 6 * A.size);
       });
       // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
       for (int b = group.part_begin; b < a; ++b, ++pair) {
@@ -285,7 +308,7 @@ bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& 
   if (!analyzed_) cholesky_.analyze(pattern_);
   analyzed_ = true;
   BlockMatrix& H = cholesky_.matrix;
-  H.set_zero();
+  H.set_zero_off_diagonal();
   for (int t = 0; t < num_trees(); ++t) {
     std::copy(A_values_.begin() + A_start_[t], A_values_.begin() + A_start_[t + 1], H.block(t, t));
   }

@@ -27,12 +27,13 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> idle;   // groups that are not
   std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch a tree of an island
 
-  std::vector<int> size;  // [islands] contacts and other constraints
+  std::vector<int> size;     // [islands] contacts and other constraints
+  std::vector<char> solved;  // [islands] in the last round
 
   void find_idle(const Problem& problem, const NewtonOptions& options);
   void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
-  bool wake(const Problem& problem, bool only_closed, const VecX& v);
+  bool wake(const Problem& problem, const Islands& islands, bool only_closed, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
 };
 
@@ -87,11 +88,21 @@ void NewtonWorkspace::Solvers::calc_sizes(const Problem& problem, const Islands&
 }
 
 // What closes at v comes in; with it, unless `only_closed`, all the rest.
-bool NewtonWorkspace::Solvers::wake(const Problem& problem, bool only_closed, const VecX& v) {
+bool NewtonWorkspace::Solvers::wake(const Problem& problem, const Islands& islands, bool only_closed,
+                                    const VecX& v) {
+  solved.assign(islands.list.size(), false);
+  for (const int i : order) solved[i] = true;
   const std::size_t before = idle.size();
   std::erase_if(idle, [&](int g) {
-    const bool open = is_idle(problem, problem.groups[g], 0,
-                              [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; });
+    const ConstraintGroup& group = problem.groups[g];
+    const auto has_moved = [&](const GroupPart& part) {
+      const int island = islands.of_tree[part.tree];
+      return island >= 0 && solved[island];
+    };
+    const auto parts = problem.parts.begin();
+    if (std::none_of(parts + group.part_begin, parts + group.part_end, has_moved)) return false;
+    const bool open =
+        is_idle(problem, group, 0, [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; });
     if (!open) uses[g] = kNew;
     return !open;
   });
@@ -172,7 +183,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     }
     report.most_iterations += most;
     std::replace(s.uses.begin(), s.uses.end(), char{s.kNew}, char{s.kUsed});
-    come_in = s.wake(problem, report.rounds < kMostRounds, workspace->v);
+    come_in = s.wake(problem, islands, report.rounds < kMostRounds, workspace->v);
   }
 
   report.islands = static_cast<int>(islands.list.size());

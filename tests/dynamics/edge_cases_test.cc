@@ -325,5 +325,38 @@ TEST(EdgeCases, AForceThatIsNotFiniteFailsTheStepAndNamesTheJoint) {
   }
 }
 
+// The closed form for a lone body against the general way, which a damper of no strength asks for.
+TEST(FreeBody, IsWhatTheGeneralWayGives) {
+  test::Random random(7);
+  for (const double spin : {0.0, 1e-6, 1.0, 100.0}) {
+    for (const bool even : {false, true}) {
+      for (const Integrator integrator :
+           {Integrator::explicit_euler, Integrator::symplectic_euler, Integrator::semi_implicit}) {
+        Body body = make_body("body", kWorld, JointType::free, Vec3::Zero());
+        if (even) body.inertia->about_com = 0.03 * Mat3::Identity();
+        if (!even) body.inertia->about_com(0, 1) = body.inertia->about_com(1, 0) = 0.004;
+        body.pose.quat_wxyz = test::random_quat(random);
+        Scene scene;
+        scene.bodies.push_back(body);
+        const Model lone = compile(scene);
+        scene.bodies[0].joints[0].damping = 1e-300;
+        const Model damped = compile(scene);
+        State state = initial_state(lone);
+        state.q.segment<4>(3) = test::random_quat(random);
+        state.v << test::random_vector(random, 1), test::random_vector(random, spin);
+        Input input;
+        input.generalized_force = VecX::Zero(6);
+        input.generalized_force << test::random_vector(random, 1), test::random_vector(random, 1);
+        Motion a = make_motion(lone), b = make_motion(damped);
+        calc_free_motion(lone, state, input, 0.01, scheme(integrator), &a);
+        calc_free_motion(damped, state, input, 0.01, scheme(integrator), &b);
+        EXPECT_LT((a.v_star - b.v_star).norm(), 1e-13 * (1 + b.v_star.norm()));
+        EXPECT_LT((a.A - b.A).norm(), 1e-14 * b.A.norm());
+        EXPECT_LT((a.A_factor - b.A_factor).norm(), 1e-14 * b.A_factor.norm());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capstan
