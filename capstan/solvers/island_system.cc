@@ -95,8 +95,8 @@ inline void add_own_product(const double* JT, int n, const int* dofs, const doub
         for (int r = 0; r < R; ++r) sum += JT[n * r + i] * T[n * r + k];
         column[i] = sum;
       }
-      double* to = block + static_cast<long>(ld) * dofs[k];
-      for (int i = k; i < n; ++i) to[dofs[i]] += column[i];
+      double* to = block + static_cast<long>(ld) * (dofs ? dofs[k] : k);
+      for (int i = k; i < n; ++i) to[dofs ? dofs[i] : i] += column[i];
     }
   }
 }
