@@ -131,7 +131,7 @@ void clear(Block* block) {
 void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   // Shapes are listed body by body, so hits in the order of shapes need sorting only where the links' order
   // differs.
-  std::sort(w->hits.begin(), w->hits.end(), [](const Hit& x, const Hit& y) {
+  const auto before = [](const Hit& x, const Hit& y) {
     const int xl = std::min(x.link_a, x.link_b), yl = std::min(y.link_a, y.link_b);
     const int xh = std::max(x.link_a, x.link_b), yh = std::max(y.link_a, y.link_b);
     if (xl != yl) return xl < yl;
@@ -139,7 +139,9 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
     if (x.shape_a != y.shape_a) return x.shape_a < y.shape_a;
     if (x.shape_b != y.shape_b) return x.shape_b < y.shape_b;
     return x.point < y.point;
-  });
+  };
+  if (!std::is_sorted(w->hits.begin(), w->hits.end(), before))
+    std::sort(w->hits.begin(), w->hits.end(), before);
   int low = -1, high = -1;
   for (const Hit& hit : w->hits) {
     const ContactPoint& p = w->blocks[hit.block].points[hit.point];

@@ -18,6 +18,15 @@ constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
 // ties at a, they give way by 2.5e-5 a dt^2. They never open or close, so Newton's method does not mind.
 constexpr double kTieSoftness = 0.1;
 
+constexpr int kTreesInBlock = 64, kGroupsInBlock = 16;  // for one thread at a time
+
+// Where a thread solves with the factor of A: [dofs, 6]. Allocates only when it grows.
+MatX& solve_scratch(int num_dofs) {
+  thread_local MatX scratch;
+  if (scratch.rows() < num_dofs) scratch.resize(num_dofs, 6);
+  return scratch;
+}
+
 struct Assembler {
   const Model& model;
   const State& state;
@@ -51,18 +60,26 @@ struct Assembler {
     return problem.jacobians.data() + at;
   }
 
-  // Adds sign * (motion of the link at p_W) to the rows of the group: 6 rows (angular, linear), or the
-  // linear 3.
-  void add_link(ConstraintGroup* group, int link, const Vec3& p_W, double sign) {
+  // Makes room for a link in the Jacobian of the group being built.
+  void declare_link(ConstraintGroup* group, int link) {
     if (link == 0) return;
-    const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group->num_rows;
-    const int parts = group->part_end;
-    double* J = part_for(group, tree);
+    const int tree = tree_of(link), parts = group->part_end;
+    part_for(group, tree);
     for (int p = group->part_begin; p < group->part_end; ++p) {
       // Known where this is the only link of its tree.
       if (problem.parts[p].tree == tree)
         problem.parts[p].last_dof = p >= parts ? model.links[link].dof_end - 1 : -1;
     }
+  }
+
+  // Adds sign * (motion of the link at p_W) to the rows of a group that has room for it: 6 rows (angular,
+  // linear), or the linear 3.
+  void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W, double sign) {
+    if (link == 0) return;
+    const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group.num_rows;
+    int part = group.part_begin;
+    while (problem.parts[part].tree != tree) ++part;
+    double* J = problem.jacobians.data() + problem.parts[part].jacobian;
     const Vec3 p = p_W - motion.placement.origin[tree];
     for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
       const Vec6& S = motion.placement.S[k];
@@ -84,11 +101,16 @@ struct Assembler {
     return group;
   }
 
-  // What A^-1 of a tree with six dofs is, found when first asked for in a step.
+  // What A^-1 of a tree with six dofs is, found when first asked for in a step; those of trees with contacts
+  // are known before.
   const AssemblyWorkspace::Inverse& inverse(int t) const {
+    if (!w.inverse[t].known) calc_inverse(t);
+    w.inverse[t].known = true;
+    return w.inverse[t];
+  }
+
+  void calc_inverse(int t) const {
     AssemblyWorkspace::Inverse& inverse = w.inverse[t];
-    if (inverse.known) return inverse;
-    inverse.known = true;
     const Tree& tree = model.trees[t];
     Mat6 A;
     expand(model.system_pattern, motion.A.data(), tree.dof_begin, tree.dof_end, A);
@@ -102,7 +124,7 @@ struct Assembler {
       inverse.matrix.diagonal().head<3>().setConstant(1 / A(0, 0));
       inverse.matrix.bottomRightCorner<3, 3>() = turn;
       inverse.turn_W = root.X_PL.R * turn * root.X_PL.R.transpose();
-      return inverse;
+      return;
     }
     for (int i = 0; i < 6; ++i) {
       w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
@@ -110,18 +132,17 @@ struct Assembler {
                      tree.dof_end);
       inverse.matrix.col(i) = w.column.segment<6>(tree.dof_begin);
     }
-    return inverse;
   }
 
-  // The columns of w.half become D^-1/2 L^-T of the rows of J, whose dofs are last_dof and its ancestors.
+  // The columns of `half` become D^-1/2 L^-T of the rows of J, whose dofs are last_dof and its ancestors.
   // Returns how many those are.
-  int calc_half(const Eigen::Map<const MatX>& J, const Tree& tree, int last_dof) const {
+  int calc_half(const Eigen::Map<const MatX>& J, const Tree& tree, int last_dof, MatX& half) const {
     const BranchPattern& pattern = model.system_pattern;
     const int* dofs = pattern.columns.data() + pattern.row_start[last_dof];
     const int m = pattern.row_size(last_dof);
     for (int r = 0; r < J.rows(); ++r) {
-      for (int i = 0; i < m; ++i) w.half(i, r) = J(r, dofs[i] - tree.dof_begin);
-      half_solve_in_place(pattern, motion.A_factor.data(), last_dof, w.half.col(r).data());
+      for (int i = 0; i < m; ++i) half(i, r) = J(r, dofs[i] - tree.dof_begin);
+      half_solve_in_place(pattern, motion.A_factor.data(), last_dof, half.col(r).data());
     }
     return m;
   }
@@ -129,6 +150,7 @@ struct Assembler {
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
   Mat6 calc_delassus(const ConstraintGroup& group) const {
     Mat6 W = Mat6::Zero();
+    MatX& half = solve_scratch(model.num_velocities());
     const int rows = group.num_rows;
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const GroupPart& part = problem.parts[p];
@@ -145,20 +167,20 @@ struct Assembler {
         continue;
       }
       if (part.last_dof >= 0) {
-        const int m = calc_half(J, tree, part.last_dof);
+        const int m = calc_half(J, tree, part.last_dof, half);
         for (int i = 0; i < rows; ++i) {
-          for (int j = 0; j <= i; ++j) W(i, j) += w.half.col(i).head(m).dot(w.half.col(j).head(m));
+          for (int j = 0; j <= i; ++j) W(i, j) += half.col(i).head(m).dot(half.col(j).head(m));
         }
         continue;
       }
       for (int i = 0; i < rows; ++i) {
-        auto column = w.half.col(i);
+        auto column = half.col(i);
         column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
         half_solve_in_place(model.system_pattern, motion.A_factor.data(), column.data(), tree.dof_begin,
                             tree.dof_end);
         for (int j = 0; j <= i; ++j) {
           W(i, j) += column.segment(tree.dof_begin, tree.num_dofs())
-                         .dot(w.half.col(j).segment(tree.dof_begin, tree.num_dofs()));
+                         .dot(half.col(j).segment(tree.dof_begin, tree.num_dofs()));
         }
       }
     }
@@ -225,33 +247,63 @@ struct Assembler {
     return law;
   }
 
-  void add_contacts(const Contacts& contacts) {
+  // First the groups and the room they take, then what they are: those may be made all at a time.
+  void add_contacts(const Contacts& contacts, const Threads& threads) {
     for (int g = 0; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
-      // The lower link is "a" for the whole group; contacts listed the other way round get their sign turned.
-      const int link_a = std::min(contacts.link_a[begin], contacts.link_b[begin]);
-      const int link_b = std::max(contacts.link_a[begin], contacts.link_b[begin]);
       // One or two contacts have fewer rows apart than together.
-      if (end - begin <= 2) {
-        for (int i = begin; i < end; ++i) add_contact(contacts, i, link_a, link_b);
-      } else {
-        add_contact_group(contacts, begin, end, link_a, link_b);
+      const bool apart = end - begin <= 2;
+      for (int i = begin; i < end; i += apart ? 1 : end - begin) {
+        ConstraintGroup group = begin_group(apart ? 3 : 6);
+        group.contact_begin = i;
+        group.contact_end = apart ? i + 1 : end;
+        const auto [link_a, link_b] = links_of(contacts, i);
+        declare_link(&group, link_a);
+        declare_link(&group, link_b);
+        problem.groups.push_back(group);
       }
     }
+    w.trees.clear();
+    for (const GroupPart& part : problem.parts) {
+      AssemblyWorkspace::Inverse& inverse = w.inverse[part.tree];
+      if (model.trees[part.tree].num_dofs() != 6 || inverse.known) continue;
+      inverse.known = true;
+      w.trees.push_back(part.tree);
+    }
+    problem.contacts.resize(contacts.size());
+    problem.X.resize(contacts.size());
+    problem.contact_mass.resize(contacts.size());
+    problem.R_WC.resize(contacts.size());
+    threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
+      for (int i = begin; i < end; ++i) calc_inverse(w.trees[i]);
+    });
+    threads.for_each_block(static_cast<int>(problem.groups.size()), kGroupsInBlock, [&](int begin, int end) {
+      for (int g = begin; g < end; ++g) {
+        if (problem.groups[g].num_rows == 3) {
+          make_contact_alone(contacts, problem.groups[g]);
+        } else {
+          make_contact_group(contacts, problem.groups[g]);
+        }
+      }
+    });
   }
 
-  void add_contact_group(const Contacts& contacts, int begin, int end, int link_a, int link_b) {
-    const Vec3 origin = contacts.p_WC[begin];
-    ConstraintGroup group = begin_group(6);
-    group.contact_begin = begin;
-    group.contact_end = end;
-    add_link(&group, link_a, origin, -1);
-    add_link(&group, link_b, origin, 1);
+  // The lower link is "a" for a whole group; contacts listed the other way round get their sign turned.
+  static std::array<int, 2> links_of(const Contacts& contacts, int i) {
+    return {std::min(contacts.link_a[i], contacts.link_b[i]),
+            std::max(contacts.link_a[i], contacts.link_b[i])};
+  }
+
+  void make_contact_group(const Contacts& contacts, const ConstraintGroup& group) {
+    const auto [link_a, link_b] = links_of(contacts, group.contact_begin);
+    const Vec3 origin = contacts.p_WC[group.contact_begin];
+    add_motion(group, link_a, origin, -1);
+    add_motion(group, link_b, origin, 1);
     const bool bodies = has_bodies_only(group);
     Mat6 W;
     if (!bodies) W = calc_delassus(group);
     const Vec6 U0 = calc_motion(group, state.v);
-    for (int i = begin; i < end; ++i) {
+    for (int i = group.contact_begin; i < group.contact_end; ++i) {
       const double sign = contacts.link_a[i] == link_a ? 1 : -1;
       const Mat3 R = frame_from_z(contacts.normal[i]);
       const Vec3 r = sign * (contacts.p_WC[i] - origin);
@@ -260,19 +312,17 @@ struct Assembler {
       X.rightCols<3>() = sign * R.transpose();
       const Vec3 W_c = bodies ? calc_body_delassus(group, contacts.p_WC[i], R)
                               : Vec3((X * W).cwiseProduct(X).rowwise().sum());
-      add_contact_law(contacts, i, R, X, X * U0, W_c);
+      set_contact_law(contacts, i, R, X, X * U0, W_c);
     }
-    problem.groups.push_back(group);
   }
 
-  void add_contact(const Contacts& contacts, int i, int link_a, int link_b) {
+  void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
+    const int i = group.contact_begin;
+    const auto [link_a, link_b] = links_of(contacts, i);
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
     const Mat3 R = frame_from_z(contacts.normal[i]);
-    ConstraintGroup group = begin_group(3);
-    group.contact_begin = i;
-    group.contact_end = i + 1;
-    add_link(&group, link_a, contacts.p_WC[i], -sign);
-    add_link(&group, link_b, contacts.p_WC[i], sign);
+    add_motion(group, link_a, contacts.p_WC[i], -sign);
+    add_motion(group, link_b, contacts.p_WC[i], sign);
     for (int p = group.part_begin; p < group.part_end; ++p) {
       double* J = problem.jacobians.data() + problem.parts[p].jacobian;
       for (int k = 0; k < model.trees[problem.parts[p].tree].num_dofs(); ++k) {
@@ -282,14 +332,13 @@ struct Assembler {
     }
     Mat36 X = Mat36::Zero();
     X.leftCols<3>().setIdentity();
-    add_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
+    set_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
                     has_bodies_only(group) ? calc_body_delassus(group, contacts.p_WC[i], R)
                                            : Vec3(calc_delassus(group).diagonal().head<3>()));
-    problem.groups.push_back(group);
   }
 
   // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
-  void add_contact_law(const Contacts& contacts, int i, const Mat3& R, const Mat36& X, const Vec3& v0,
+  void set_contact_law(const Contacts& contacts, int i, const Mat3& R, const Mat36& X, const Vec3& v0,
                        const Vec3& W) {
     const ContactOptions& o = problem.options;
     const ContactMaterial& m = contacts.material[i];
@@ -310,10 +359,10 @@ struct Assembler {
     in.dt = dt;
     in.sigma = o.sigma;
     in.beta = o.beta;
-    problem.contacts.push_back(make_contact(o.law, o.normal_law, in));
-    problem.X.push_back(X);
-    problem.contact_mass.push_back(Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n));
-    problem.R_WC.push_back(R);
+    problem.contacts[i] = make_contact(o.law, o.normal_law, in);
+    problem.X[i] = X;
+    problem.contact_mass[i] = Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n);
+    problem.R_WC[i] = R;
   }
 
   // [m/s] of a moving surface (belt, turntable) against its own body, world frame.
@@ -343,10 +392,11 @@ struct Assembler {
 
   double dof_delassus(int dof) const {
     const int m = model.system_pattern.row_size(dof);
-    w.half.col(0).head(m).setZero();
-    w.half(m - 1, 0) = 1;
-    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, w.half.col(0).data());
-    return w.half.col(0).head(m).squaredNorm();
+    MatX& half = solve_scratch(model.num_velocities());
+    half.col(0).head(m).setZero();
+    half(m - 1, 0) = 1;
+    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, half.col(0).data());
+    return half.col(0).head(m).squaredNorm();
   }
 
   // A limit is in the problem when this step could reach it.
@@ -492,8 +542,10 @@ struct Assembler {
     ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
     group.constraint = id;
     // Each point is taken where it is, so that the rows are the exact rate of the gap.
-    add_link(&group, link_a, X_WA.p, -1);
-    add_link(&group, link_b, X_WB.p, 1);
+    declare_link(&group, link_a);
+    declare_link(&group, link_b);
+    add_motion(group, link_a, X_WA.p, -1);
+    add_motion(group, link_b, X_WB.p, 1);
     if (c.type == ConstraintType::distance) {
       const Vec3 gap = X_WB.p - X_WA.p;
       const double length = gap.norm();
@@ -521,7 +573,8 @@ struct Assembler {
 
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
-              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep) {
+              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep,
+              const Threads& threads) {
   problem->model = &model;
   problem->motion = &motion;
   problem->dt = dt;
@@ -530,18 +583,13 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->groups.clear();
   problem->parts.clear();
   problem->jacobians.clear();
-  problem->contacts.clear();
-  problem->X.clear();
-  problem->R_WC.clear();
-  problem->contact_mass.clear();
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
-  workspace->half.resize(model.num_velocities(), 6);
   workspace->inverse.resize(model.trees.size());
   for (AssemblyWorkspace::Inverse& inverse : workspace->inverse) inverse.known = false;
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
-  a.add_contacts(contacts);
+  a.add_contacts(contacts, threads);
   a.add_dof_laws();
   a.add_tendons();
   if (!model.constraints.empty()) {

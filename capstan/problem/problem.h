@@ -73,7 +73,6 @@ struct Problem {
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
   VecX column;  // [dofs]
-  MatX half;    // [dofs, 6]
   struct Inverse {
     bool known = false;    // in this step
     bool is_body = false;  // a lone rigid body, its frame in the centre of mass: matrix is (1 / m, turn)
@@ -81,6 +80,7 @@ struct AssemblyWorkspace {
     Mat3 turn_W;
   };
   std::vector<Inverse> inverse;        // [trees] of A, where a tree has six dofs
+  std::vector<int> trees;              // of those, which contacts act on
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
@@ -91,7 +91,8 @@ struct AssemblyWorkspace {
 // are `asleep` ([trees], or empty for none) have no constraints.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
-              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {});
+              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {},
+              const Threads& threads = Threads(1));
 
 // On trees with constraints, actuators with limits of force become constraints, too (dynamics/drives.h): they
 // leave v* and A of the motion that the problem was assembled from.

@@ -44,6 +44,7 @@ double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
   Adv = at - system.v_star;
   system.multiply_A(Adv, momentum);
   double cost = 0.5 * Adv.dot(momentum);
+  friction = pressure = 0;
   const auto row = [&](int g, int r, int k, double* h) {
     double l;
     const double gamma = capstan::evaluate(laws[k], U[g][r], &l, h);
@@ -54,6 +55,8 @@ double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
     double l;
     decltype(law)::evaluate(contacts[c], contact_v[c], &l, gamma, G);
     cost += l;
+    friction += gamma->head<2>().norm();
+    pressure += gamma->z();
   };
   if (with_hessian) {
     sum_groups<true>(contact, row);
@@ -85,6 +88,20 @@ bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, Isl
   return result->converged;
 }
 
+// Whether to try v = 0: what lies still on level ground would else swing about its place by as much as the
+// tolerance lets it, and need an iteration in every other step. At v, which is evaluated, it must be slow
+// already and need no friction, which a law that is not rigid has only in motion.
+bool IslandSolver::may_rest() const {
+  if (contacts.empty() || friction > 1e-4 * pressure) return false;
+  double now = 0, free = 0;
+  for (int k = 0; k < v.size(); ++k) {
+    const double d = system.scale[k] * system.scale[k];
+    now += v[k] * v[k] / d;
+    free += d * system.A_v_star[k] * system.A_v_star[k];
+  }
+  return now <= 1e-4 * free;
+}
+
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                  std::span<const int> idle) {
   constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
@@ -97,6 +114,14 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
   v_best = v;
   double best = evaluate(v, false);
   if (is_solved(options, options.relative_tolerance, &result)) return result;
+  if (!go_on && may_rest()) {
+    v.setZero();
+    evaluate(v, false);
+    if (is_solved(options, options.relative_tolerance, &result)) return result;
+    v = v_best;
+    evaluate(v, false);
+    is_solved(options, options.relative_tolerance, &result);
+  }
   if (options.globalization == Globalization::primal_dual) {
     start_primal_dual(go_on ? &known : nullptr, result);
     if (solve_primal_dual(options, known, idle, &result)) return result;

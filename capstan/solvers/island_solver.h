@@ -166,6 +166,8 @@ struct IslandSolver {
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
+  bool may_rest() const;
+  double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
 
   // primal_dual.cc
   bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,

@@ -12,6 +12,7 @@ namespace {
 // Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are
 // solved to the end before anything comes in, and at last everything does.
 constexpr int kMostInterrupts = 10, kMostRounds = 15;
+constexpr int kSizeOfBlock = 32;  // contacts and other constraints: a few microseconds of work
 
 }  // namespace
 
@@ -30,6 +31,9 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> size;     // [islands] contacts and other constraints
   std::vector<char> solved;  // [islands] in the last round
 
+  std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
+
+  void make_blocks();
   void find_idle(const Problem& problem, const NewtonOptions& options);
   void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
@@ -73,6 +77,17 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
   idle_of_island.resize(sum);
   for (auto g = idle.rbegin(); g != idle.rend(); ++g) {
     for_each_island(*g, [&](int island) { idle_of_island[--idle_start[island]] = *g; });
+  }
+}
+
+void NewtonWorkspace::Solvers::make_blocks() {
+  blocks.assign(1, 0);
+  int load = 0;
+  for (int k = 0; k < static_cast<int>(order.size()); ++k) {
+    load += size[order[k]];
+    if (load < kSizeOfBlock && k + 1 < static_cast<int>(order.size())) continue;
+    blocks.push_back(k + 1);
+    load = 0;
   }
 }
 
@@ -164,13 +179,17 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
         s.list.back()->solve(options, *workspace, report.rounds > 0, {});
       }
     }
-    threads.for_each(count, [&](int k) {
+    const auto solve = [&](int k) {
       const int i = s.order[k];
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
       result_of(i) =
           s.list[k]->solve(options, *workspace, report.rounds > 0,
                            come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
+    };
+    s.make_blocks();
+    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
+      for (int k = s.blocks[b]; k < s.blocks[b + 1]; ++k) solve(k);
     });
     int most = 0;
     for (int k = 0; k < count; ++k) {  // only now: islands look at the velocities of others

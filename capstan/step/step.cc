@@ -151,7 +151,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.times.collide += lap();
   } while (wake_touched(model, w->contacts, &w->sleep));
   assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
-           w->sleep.asleep);
+           w->sleep.asleep, w->threads);
   add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
   report.times.assemble = lap();
   report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
