@@ -131,6 +131,7 @@ Motion make_motion(const Model& model) {
   Motion motion;
   const int nv = model.num_velocities();
   motion.placement = make_placement(model);
+  motion.velocity = make_velocity(model);
   motion.A = motion.A_factor = VecX::Zero(model.system_pattern.num_values());
   motion.v_star = VecX::Zero(nv);
   motion.scratch = std::make_shared<Motion::Scratch>();
@@ -374,12 +375,11 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
   b.iterations = 0;
   b.residual = 0;
   calc_mass_matrix(model, motion->placement, &s.tree, &s.M, b.link_begin, b.link_end);
-  calc_velocity(model, motion->placement, state.v, &s.velocity, b.link_begin, b.link_end);
   VecX& v = motion->v_star;
   b.of(v) = b.of(state.v);
   if (scheme.theta == 0) {
-    calc_inverse_dynamics(model, motion->placement, s.velocity, nullptr, &s.tree, &s.inverse, b.link_begin,
-                          b.link_end);
+    calc_inverse_dynamics(model, motion->placement, motion->velocity, nullptr, &s.tree, &s.inverse,
+                          b.link_begin, b.link_end);
   }
 
   // Newton on m(v) = 0 from v0. With theta = theta1 = 0 one step is the answer, and with theta = 0 it is one
@@ -475,7 +475,10 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
     });
   };
-  each_batch([&](Batch& b) { calc_placement(model, state.q, &motion->placement, b.link_begin, b.link_end); });
+  each_batch([&](Batch& b) {
+    calc_placement(model, state.q, &motion->placement, b.link_begin, b.link_end);
+    calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
+  });
   calc_external(model, motion->placement, input, &s.external);
   each_batch([&](Batch& b) {
     if (is_asleep(b, asleep)) {
@@ -498,8 +501,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
     for (int t = b.tree_begin; t < b.tree_end; ++t) {
       if (!conserves_momentum(model, t)) continue;
-      balance_momentum(model, t, state, motion->placement, at_forces, s.external, dt, scheme.theta_vq,
-                       &s.momentum, &motion->v_star);
+      balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
+                       scheme.theta_vq, &s.momentum, &motion->v_star);
     }
   });
   motion->iterations = 0;
@@ -515,8 +518,9 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
                                int tree, Motion* motion, VecX* v) {
   Scratch& s = *motion->scratch;
-  balance_momentum(model, tree, state, motion->placement, scheme.theta > 0 ? s.placement : motion->placement,
-                   s.external, dt, scheme.theta_vq, &s.momentum, v);
+  balance_momentum(model, tree, state, motion->placement, motion->velocity,
+                   scheme.theta > 0 ? s.placement : motion->placement, s.external, dt, scheme.theta_vq,
+                   &s.momentum, v);
 }
 
 namespace {

@@ -51,6 +51,7 @@ struct ReleasedDrive {
 // implicit schemes, which come with their first step.
 struct Motion {
   Placement placement;  // at q0: contacts and Jacobians are taken here
+  Velocity velocity;    // at q0, v0
   VecX A;               // values in the rows of Model::system_pattern; without drives that were released
   VecX A_factor;        // L^T D L of A
   VecX v_star;          // [dofs] without drives that were released

@@ -123,8 +123,8 @@ bool conserves_momentum(const Model& model, int t) {
 }
 
 void balance_momentum(const Model& model, int t, const State& state, const Placement& start,
-                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                      MomentumWorkspace* w, VecX* v) {
+                      const Velocity& start_velocity, const Placement& at_forces, const VecX& force,
+                      double dt, double theta_vq, MomentumWorkspace* w, VecX* v) {
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Stage& stage = model.stages[root.stage_begin];
@@ -137,8 +137,7 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
     return whole.com - X * (is_free ? Vec3::Zero() : stage.position);
   };
 
-  calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
-  const Whole before = calc_whole(model, start, w->velocity, t);
+  const Whole before = calc_whole(model, start, start_velocity, t);
   const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
   Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
   if (is_free) {
@@ -201,8 +200,9 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   }
 }
 
-void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
-                      double dt, double theta_vq, int begin, int end, MomentumWorkspace* w, VecX* q1) {
+void balance_position(const Model& model, const Placement& start, const Velocity& start_velocity,
+                      const VecX& v, double dt, double theta_vq, int begin, int end, MomentumWorkspace* w,
+                      VecX* q1) {
   for (int t = begin; t < end; ++t) {
     const Tree& tree = model.trees[t];
     const Link& root = model.links[tree.link_begin];
@@ -210,8 +210,7 @@ void balance_position(const Model& model, const State& state, const Placement& s
     if (stage.type != StageType::free || !conserves_momentum(model, t)) continue;
     if (tree.link_end == tree.link_begin + 1 && root.com.isZero(0))
       continue;  // the origin is the centre of mass
-    calc_velocity(model, start, state.v, &w->velocity, tree.link_begin, tree.link_end);
-    const Whole before = calc_whole(model, start, w->velocity, t);
+    const Whole before = calc_whole(model, start, start_velocity, t);
     calc_placement(model, *q1, &w->placement, tree.link_begin, tree.link_end);
     calc_velocity(model, w->placement, v, &w->velocity, tree.link_begin, tree.link_end);
     const Whole after = calc_whole(model, w->placement, w->velocity, t);

@@ -43,16 +43,17 @@ Vec3 solve_turn(const Mat3& I, const Vec3& l, const Vec3& w0, const Vec3& target
 // Spheres, cubes and the like: the inertia is the same about every axis, however the body turns.
 bool is_isotropic(const Mat3& inertia);
 
-// Corrects the root velocity of a tree that conserves_momentum() says yes to. `start` is at q0; `at_forces`
-// is where the moments of gravity and of forces on the root are taken (q^theta); `force` are the generalized
-// forces other than gravity. Trees share no memory in the workspace.
+// Corrects the root velocity of a tree that conserves_momentum() says yes to. `start` is at q0, v0;
+// `at_forces` is where the moments of gravity and of forces on the root are taken (q^theta); `force` are the
+// generalized forces other than gravity. Trees share no memory in the workspace.
 void balance_momentum(const Model& model, int tree, const State& state, const Placement& start,
-                      const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                      MomentumWorkspace* workspace, VecX* v);
+                      const Velocity& start_velocity, const Placement& at_forces, const VecX& force,
+                      double dt, double theta_vq, MomentumWorkspace* workspace, VecX* v);
 
 // Shifts the free roots of the trees [begin, end) in `q1`, which is q0 moved along v^theta_vq, so that each
 // tree's centre of mass goes with its momentum.
-void balance_position(const Model& model, const State& state, const Placement& start, const VecX& v,
-                      double dt, double theta_vq, int begin, int end, MomentumWorkspace* workspace, VecX* q1);
+void balance_position(const Model& model, const Placement& start, const Velocity& start_velocity,
+                      const VecX& v, double dt, double theta_vq, int begin, int end,
+                      MomentumWorkspace* workspace, VecX* q1);
 
 }  // namespace capstan

@@ -57,16 +57,7 @@ void check_solver(const Model& model, const State& state, const Islands& islands
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
-// For one thread at a time.
-constexpr int kTreesInBlock = 64, kTreesToBalance = 8;
-
-void calc_velocities(const Model& model, const Placement& placement, const VecX& v, const Threads& threads,
-                     Velocity* velocity) {
-  threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
-    calc_velocity(model, placement, v, velocity, model.trees[begin].link_begin,
-                  model.trees[end - 1].link_end);
-  });
-}
+constexpr int kTreesToBalance = 8;  // for one thread at a time
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
 void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
@@ -117,7 +108,6 @@ Workspace make_workspace(const Model& model) {
   Workspace w;
   w.motion = make_motion(model);
   w.momentum = make_momentum_workspace(model);
-  w.velocity = make_velocity(model);
   w.collision = make_collision_workspace(model);
   w.newton = make_newton_workspace(model);
   w.loops = make_loop_workspace(model);
@@ -145,9 +135,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
-    calc_velocities(model, w->motion.placement, state->v, w->threads, &w->velocity);
-    collide(model, w->motion.placement, w->velocity, dt, glides, w->sleep.asleep, w->threads, &w->collision,
-            &w->contacts);
+    collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->threads,
+            &w->collision, &w->contacts);
     report.times.collide += lap();
   } while (wake_touched(model, w->contacts, &w->sleep));
   assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
@@ -167,8 +156,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   move(model, state->q, w->v_advance, dt, &w->next.q);
   if (model.options.conserve_momentum) {
     w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
-      balance_position(model, *state, w->motion.placement, v, dt, theta.theta_vq, begin, end, &w->momentum,
-                       &w->next.q);
+      balance_position(model, w->motion.placement, w->motion.velocity, v, dt, theta.theta_vq, begin, end,
+                       &w->momentum, &w->next.q);
     });
   }
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);

@@ -44,7 +44,6 @@ class StepFailure : public std::runtime_error {
 struct Workspace {
   Motion motion;
   MomentumWorkspace momentum;
-  Velocity velocity;  // at the beginning of the last step
   CollisionWorkspace collision;
   Contacts contacts;  // of the last step, at its beginning
   AssemblyWorkspace assembly;
