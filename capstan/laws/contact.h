@@ -14,6 +14,7 @@
 //   static ContactData make(const ContactInput&);
 //   static void evaluate(const ContactData&, const Vec3& v, double* cost, Vec3* gamma, Mat3* G);  // any null
 //   static void evaluate_along(const ContactData&, const Vec3& v, const Vec3& dv, double* dl, double* d2l);
+//   static void shift(const Vec3& v, ContactData*);  // from now on velocities are counted from v
 //   static ContactRegion region(const ContactData&, const Vec3& v);
 //
 // and a normal law is one too (hunt_crossley.h, hertz.h, kelvin_voigt.h; the conditions are stated below).
@@ -82,6 +83,7 @@ struct ContactData {
   double mu_xx = 0, mu_xy = 0, mu_yy = 0;  // friction tensor; mu_xx is mu where it is isotropic
   double slip = 0;            // sap: R_t [1/kg]; others: eps = rms(mu) eps_s, soft-norm width of mu v_t [m/s]
   double normal_impulse = 0;  // lagged: n0 [N s]
+  // similar: |M b|_s of the bias b [m/s] if z and v_hat are counted from there (shift), else 0
 };
 
 // The normal stiffness that stands for an infinite one: the period of mass 1/w_n on it is beta dt

@@ -33,9 +33,20 @@ struct LaggedLaw {
     return d;
   }
 
+  static void shift(const Vec3& v, ContactData* d) {
+    d->bias.x() += v.x();
+    d->bias.y() += v.y();
+    d->normal.v_hat -= v.z();
+  }
+
   static void evaluate(const ContactData& d, const Vec3& v, double* cost, Vec3* gamma, Mat3* G) {
     const NormalResponse n = Normal::evaluate(d.normal, v.z() + d.bias.z());
-    const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
+    respond(d, n, SoftSlip(d, v.x() + d.bias.x(), v.y() + d.bias.y()), cost, gamma, G);
+  }
+
+  // The same from the response of the normal law and the slip.
+  static void respond(const ContactData& d, const NormalResponse& n, const SoftSlip& slip, double* cost,
+                      Vec3* gamma, Mat3* G) {
     const double n0 = d.normal_impulse;
     if (cost) *cost = n.cost + n0 * slip.norm;
     if (gamma) *gamma = Vec3(-n0 * slip.gradient_x, -n0 * slip.gradient_y, n.impulse);

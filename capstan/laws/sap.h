@@ -41,6 +41,12 @@ struct Sap {
     return d;
   }
 
+  static void shift(const Vec3& v, ContactData* d) {
+    d->bias.x() += v.x();
+    d->bias.y() += v.y();
+    d->normal.v_hat -= v.z();
+  }
+
   static void evaluate(const ContactData& d, const Vec3& v, double* cost, Vec3* gamma, Mat3* G) {
     const Terms s = terms(d, v);
     if (cost) *cost = 0.5 * (s.sticks ? s.r * s.r / d.slip + d.normal.c0 * s.h * s.h : s.c * s.u * s.u);

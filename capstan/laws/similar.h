@@ -25,9 +25,22 @@ struct Similar {
     return d;
   }
 
+  static void shift(const Vec3& v, ContactData* d) {
+    const SoftSlip slip(*d, v.x() + d->bias.x(), v.y() + d->bias.y());
+    d->normal.v_hat -= v.z() - counted_norm(*d, v.x(), v.y(), slip);
+    d->bias.x() += v.x();
+    d->bias.y() += v.y();
+    d->normal_impulse = slip.norm;
+  }
+
   static void evaluate(const ContactData& d, const Vec3& v, double* cost, Vec3* gamma, Mat3* G) {
     const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
-    const NormalResponse n = Normal::evaluate(d.normal, v.z() + d.bias.z() - slip.norm);
+    respond(d, Normal::evaluate(d.normal, separation(d, v, slip)), slip, cost, gamma, G);
+  }
+
+  // The same from the response of the normal law and the slip.
+  static void respond(const ContactData& d, const NormalResponse& n, const SoftSlip& slip, double* cost,
+                      Vec3* gamma, Mat3* G) {
     const double gx = slip.gradient_x, gy = slip.gradient_y;
     if (cost) *cost = n.cost;
     if (gamma) *gamma = Vec3(-n.impulse * gx, -n.impulse * gy, n.impulse);
@@ -42,7 +55,7 @@ struct Similar {
 
   static void evaluate_along(const ContactData& d, const Vec3& v, const Vec3& dv, double* dl, double* d2l) {
     const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
-    const NormalResponse n = Normal::evaluate(d.normal, v.z() + d.bias.z() - slip.norm);
+    const NormalResponse n = Normal::evaluate(d.normal, separation(d, v, slip));
     const double dz = dv.z() - slip.gradient_x * dv.x() - slip.gradient_y * dv.y();
     *dl = -n.impulse * dz;
     *d2l = n.slope * dz * dz + n.impulse * slip.curvature(d, dv.x(), dv.y());
@@ -51,8 +64,23 @@ struct Similar {
   // Sliding from the slip on at which friction reaches 1/sqrt(2) of its limit, |w| = eps.
   static ContactRegion region(const ContactData& d, const Vec3& v) {
     const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
-    if (!(v.z() + d.bias.z() - slip.norm < d.normal.v_hat)) return ContactRegion::open;
+    if (!(separation(d, v, slip) < d.normal.v_hat)) return ContactRegion::open;
     return slip.flatness >= 0.5 ? ContactRegion::sticking : ContactRegion::sliding;
+  }
+
+  static double separation(const ContactData& d, const Vec3& v, const SoftSlip& slip) {
+    return v.z() + d.bias.z() - counted_norm(d, v.x(), v.y(), slip);
+  }
+
+  // |M (v_t + b)|_s, `slip` that of v_t + b; or, counted from the bias b, its difference to |M b|_s, which is
+  // small where v_t is, without cancellation.
+  static double counted_norm(const ContactData& d, double vx, double vy, const SoftSlip& slip) {
+    if (d.normal_impulse == 0) return slip.norm;
+    const double bx = d.mu_xx * d.bias.x() + d.mu_xy * d.bias.y();
+    const double by = d.mu_xy * d.bias.x() + d.mu_yy * d.bias.y();
+    const double wx = d.mu_xx * vx + d.mu_xy * vy, wy = d.mu_xy * vx + d.mu_yy * vy;
+    const double S = std::sqrt(bx * bx + by * by + d.slip * d.slip);
+    return (wx * (wx + 2 * bx) + wy * (wy + 2 * by)) / (slip.S + S);
   }
 };
 

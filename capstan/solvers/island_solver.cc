@@ -13,10 +13,17 @@ void IslandSolver::begin(const Problem& p, const Islands& islands, const Island&
   group_impulse.resize(system.num_groups());
   group_hessian.resize(system.num_groups());
   dof_hessian.resize(system.num_dof_laws());
-  base.setZero();
   contacts.resize(system.num_contacts());
   laws.resize(6 * system.num_groups());
   dof_laws.resize(system.num_dof_laws());
+  set_laws();
+}
+
+// Contacts and laws as the problem has them.
+void IslandSolver::set_laws() {
+  const Problem& p = problem();
+  base.setZero();
+  system.gather(p.motion->v_star, system.v_star);
   for (int g = 0; g < system.num_groups(); ++g) {
     const ConstraintGroup& c = system.group(g);
     std::copy(p.contacts.begin() + c.contact_begin, p.contacts.begin() + c.contact_end,
@@ -58,7 +65,9 @@ double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
     friction += gamma->head<2>().norm();
     pressure += gamma->z();
   };
-  if (with_hessian) {
+  if (series_stiffness > 0) {
+    sum_groups_in_series();
+  } else if (with_hessian) {
     sum_groups<true>(contact, row);
   } else {
     sum_groups<false>(contact, row);
@@ -132,20 +141,18 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
     if (cost < best) best = cost, v_best = v;
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
-  const bool soft_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
-  const int patience = std::min(options.max_iterations, result.iterations + kPatience);
-  solve_line_search(options, options.relative_tolerance, soft_friction ? patience : options.max_iterations,
+  const bool stiff_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
+  solve_line_search(options, options.relative_tolerance,
+                    stiff_friction ? std::min(options.max_iterations, result.iterations + kPatience)
+                                   : options.max_iterations,
                     &result);
-  if (!result.converged && !result.at_round_off && soft_friction && result.iterations == patience &&
-      patience < options.max_iterations) {
-    solve_by_continuation(options, &result);
-  }
+  if (!result.converged && v.allFinite()) solve_by_multipliers(options, &result);
   return result;
 }
 
 // Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
-// round-off, which stiff contacts amplify. Those of an interrupted solve are its duals.
-void IslandSolver::finish(bool interrupted, NewtonWorkspace* workspace) const {
+// round-off, which stiff contacts amplify. Or they are the duals.
+void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace) const {
   for (int t = 0; t < system.num_trees(); ++t) {
     const Tree& tree = system.tree(t);
     workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
@@ -153,7 +160,7 @@ void IslandSolver::finish(bool interrupted, NewtonWorkspace* workspace) const {
   }
   for_each(
       [&](auto law, int i, int at) {
-        if (interrupted) {
+        if (has_duals) {
           workspace->impulse[i] = dual[at].gamma;
         } else {
           decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &workspace->impulse[i], nullptr);
@@ -161,11 +168,11 @@ void IslandSolver::finish(bool interrupted, NewtonWorkspace* workspace) const {
       },
       [&](int g, int r, int k) {
         workspace->law_impulse[system.group(g).law_begin + r] =
-            interrupted ? law_dual[k].gamma : scalar_impulse(laws[k], U[g][r]);
+            has_duals ? law_dual[k].gamma : scalar_impulse(laws[k], U[g][r]);
       });
   for_each_dof_law([&](const DofLaw& law, int k, int i) {
     workspace->dof_impulse[system.dof_law_id(i)] =
-        interrupted ? dof_dual[i].gamma : scalar_impulse(dof_laws[i], law.sign * v[k]);
+        has_duals ? dof_dual[i].gamma : scalar_impulse(dof_laws[i], law.sign * v[k]);
   });
 }
 

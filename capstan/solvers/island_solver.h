@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capstan/laws/contact_laws.h"
+#include "capstan/laws/series.h"
 #include "capstan/solvers/island_system.h"
 #include "capstan/solvers/newton.h"
 
@@ -19,6 +20,7 @@ struct IslandResult {
   double residual = 0;
   bool interrupted = false;   // contacts have to come in before it makes sense to go on
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
+  bool has_duals = false;     // the impulses are the duals, not those of the laws at v
 };
 
 template <class Law>
@@ -65,7 +67,7 @@ struct IslandSolver {
   // other trees, too, which move as in `known`.
   IslandResult solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                      std::span<const int> idle);
-  void finish(bool interrupted, NewtonWorkspace* workspace) const;
+  void finish(bool has_duals, NewtonWorkspace* workspace) const;
 
  private:
   IslandSystem system;
@@ -78,9 +80,9 @@ struct IslandSolver {
 
   // Contacts and laws as seen from `base`: v, v* and all laws count from there, so that the answer is base +
   // v. The line search moves the base; before it, base is zero.
-  std::vector<ContactData> contacts, original;  // [contacts]
-  std::vector<ScalarLaw> laws;                  // [6 groups]
-  std::vector<ScalarLaw> dof_laws;              // [dof laws]
+  std::vector<ContactData> contacts;  // [contacts]
+  std::vector<ScalarLaw> laws;        // [6 groups]
+  std::vector<ScalarLaw> dof_laws;    // [dof laws]
 
   // Primal-dual: the impulse of each contact, scalar law (six for a group) and dof law; where its law is
   // linearized, with what slope; the linearized impulse at v. `_try` at the point that is being tried.
@@ -163,6 +165,7 @@ struct IslandSolver {
     system.calc_impulse(group_impulse, impulse);
   }
 
+  void set_laws();
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
@@ -184,11 +187,25 @@ struct IslandSolver {
   // line_search.cc
   void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
                          IslandResult* result);
-  void solve_by_continuation(const NewtonOptions& options, IslandResult* result);
   LineDerivatives along(double alpha) const;
-  double exact_step(double slope, IslandResult* result);
+  double exact_step(double slope, double accuracy, IslandResult* result);
   double armijo_step(double slope, double cost, IslandResult* result);
   void recenter();
+
+  // multipliers.cc. With series_stiffness > 0, evaluate() and along() take each contact in series with a
+  // compliance: rho is that many times the mass of the contact, and the multiplier strains it already.
+  void solve_by_multipliers(const NewtonOptions& options, IslandResult* result);
+  bool solve_in_series(const NewtonOptions& options, double tolerance, int most_iterations,
+                       IslandResult* result);
+  bool update_multipliers(const NewtonOptions& options, IslandResult* result);
+  void sum_groups_in_series();
+  template <class Law>
+  SeriesPoint evaluate_in_series(Law, int i, int at, const Vec3& velocity) const {
+    const Vec3 rho = series_stiffness * problem().contact_mass[i];
+    return Series<Law>::evaluate(contacts[at], rho, velocity - multiplier[at].cwiseQuotient(rho));
+  }
+  double series_stiffness = 0;
+  std::vector<Vec3> multiplier;  // [contacts] impulse of the last answer
 };
 
 }  // namespace capstan

@@ -10,8 +10,14 @@ namespace capstan {
 LineDerivatives IslandSolver::along(double alpha) const {
   LineDerivatives d;
   for_each(
-      [&](auto law, int, int at) {
+      [&](auto law, int i, int at) {
         double first, second;
+        if (series_stiffness > 0) {
+          const SeriesPoint p = evaluate_in_series(law, i, at, contact_v[at] + alpha * contact_dv[at]);
+          d.first -= p.gamma.dot(contact_dv[at]);
+          d.second += contact_dv[at].dot(p.G * contact_dv[at]);
+          return;
+        }
         decltype(law)::evaluate_along(contacts[at], contact_v[at] + alpha * contact_dv[at], contact_dv[at],
                                       &first, &second);
         d.first += first;
@@ -33,8 +39,8 @@ LineDerivatives IslandSolver::along(double alpha) const {
   return d;
 }
 
-// The root of the derivative along dv (slope: its value at 0, negative).
-double IslandSolver::exact_step(double slope0, IslandResult* result) {
+// The root of the derivative along dv, to a part `accuracy` of slope0, its value at 0, which is negative.
+double IslandSolver::exact_step(double slope0, double accuracy, IslandResult* result) {
   system.multiply_A(dv, Adv);
   const double first0 = dv.dot(momentum), second0 = dv.dot(Adv);  // of the quadratic part
   const auto derivative = [&](double alpha) {
@@ -44,7 +50,7 @@ double IslandSolver::exact_step(double slope0, IslandResult* result) {
   };
   double low = 0, high = 1;
   LineDerivatives at_high = derivative(high);
-  const double enough = 1e-12 * std::abs(slope0);
+  const double enough = accuracy * std::abs(slope0);
   if (std::abs(at_high.first) <= enough) return high;
   while (at_high.first < 0 && high < 1e3) {
     low = high;
@@ -85,12 +91,8 @@ double IslandSolver::armijo_step(double slope0, double cost, IslandResult* resul
 // impulse of a stiff contact by more than the tolerance; counted from nearby, v and the laws keep all their
 // digits.
 void IslandSolver::recenter() {
-  for (std::size_t i = 0; i < contacts.size(); ++i) {
-    contacts[i].bias.x() += contact_v[i].x();
-    contacts[i].bias.y() += contact_v[i].y();
-    contacts[i].normal.v_hat -= contact_v[i].z();
-  }
-  for (std::size_t i = 0; i < laws.size(); ++i) laws[i].v_hat -= U[i / 6][i % 6];
+  for_each([&](auto law, int, int at) { decltype(law)::shift(contact_v[at], &contacts[at]); },
+           [&](int g, int r, int k) { laws[k].v_hat -= U[g][r]; });
   for_each_dof_law([&](const DofLaw& law, int k, int i) { dof_laws[i].v_hat -= law.sign * v[k]; });
   base += v;
   system.v_star -= v;
@@ -119,9 +121,9 @@ void IslandSolver::solve_line_search(const NewtonOptions& options, double tolera
       alpha = armijo_step(slope0, cost, result);
     } else {
       system.calc_motion(dv, &dU, &contact_dv);
-      alpha = exact_step(slope0, result);
+      alpha = exact_step(slope0, 1e-12, result);
     }
-    const bool tiny = alpha * dv.norm() <= kTinyStep * v.norm();
+    const bool tiny = alpha * dv.norm() <= kTinyStep * (base + v).norm();
     stalled = tiny ? stalled + 1 : 0;
     v += alpha * dv;
     if (tiny) {
@@ -130,47 +132,6 @@ void IslandSolver::solve_line_search(const NewtonOptions& options, double tolera
     }
     cost = evaluate(v, true);
   }
-}
-
-// Hard contacts with a small stiction tolerance make steep curved valleys, along which Newton's method may
-// creep. Here stiffness is first taken a millionth and the stiction tolerance as wide as the speeds at hand;
-// both return to what they are tenfold at a time, each answer the start for the next. The point where this
-// began stays the answer until a better one is found, so that the cost never rises.
-void IslandSolver::solve_by_continuation(const NewtonOptions& options, IslandResult* result) {
-  constexpr double kLoose = 1e-2;
-  constexpr int kIterationsEach = 60;
-  const double best_cost = evaluate(v, false);
-  v_best = base + v;
-  original = contacts;
-  double width = 0, narrowest = kInfinity;  // [m/s]
-  for (std::size_t i = 0; i < contacts.size(); ++i) {
-    const double mu = std::max({contacts[i].mu_xx, contacts[i].mu_yy, 1e-9});
-    width = std::max(width, (contact_v[i] + contacts[i].bias).head<2>().norm());
-    narrowest = std::min(narrowest, contacts[i].slip / mu);
-  }
-  const auto set = [&](double stiffness) {
-    for (std::size_t i = 0; i < contacts.size(); ++i) {
-      contacts[i].slip = std::max(original[i].slip, std::max(contacts[i].mu_xx, contacts[i].mu_yy) * width);
-      contacts[i].normal.c0 = stiffness * original[i].normal.c0;
-      contacts[i].normal.c1 = stiffness * original[i].normal.c1;
-    }
-  };
-  double stiffness = 1e-6;
-  while ((width > narrowest || stiffness < 1) && result->iterations < options.max_iterations) {
-    set(stiffness);
-    solve_line_search(options, kLoose, std::min(options.max_iterations, result->iterations + kIterationsEach),
-                      result);
-    width *= 0.1;
-    stiffness = std::min(1.0, 10 * stiffness);
-  }
-  const bool ended = result->iterations < options.max_iterations;
-  width = 0;
-  set(1);
-  solve_line_search(options, options.relative_tolerance, options.max_iterations, result);
-  if (result->converged || (ended && evaluate(v, false) <= best_cost)) return;
-  v = v_best - base;
-  evaluate(v, false);
-  is_solved(options, options.relative_tolerance, result);
 }
 
 }  // namespace capstan

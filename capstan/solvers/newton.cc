@@ -194,7 +194,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     int most = 0;
     for (int k = 0; k < count; ++k) {  // only now: islands look at the velocities of others
       const IslandResult& result = result_of(s.order[k]);
-      s.list[k]->finish(result.interrupted, workspace);
+      s.list[k]->finish(result.has_duals, workspace);
       report.iterations += result.iterations;
       report.factorizations += result.factorizations;
       report.line_search_evaluations += result.evaluations;

@@ -27,11 +27,11 @@
 // answer has neither impulse nor part in the optimality condition, so the answer is that of the whole
 // problem.
 //
-// All start from the better of v0 and v*, and accept nothing but the residual above. The line searches have
-// two measures for hard problems: when the steps become tiny, velocities are counted from where they are, so
-// that a stiff contact does not amplify their round-off; and when lagged or similar friction makes progress
-// slow, stiffness and stiction tolerance are approached from the soft side. What remains is the round-off of
-// the sum of impulses, where bodies squeeze each other with impulses far above their momentum.
+// All start from the better of v0 and v*, and accept nothing but the residual above. When the steps of a line
+// search become tiny, velocities are counted from where they are, so that a stiff contact does not amplify
+// their round-off. Where lagged or similar friction makes it creep, the method of multipliers takes over
+// (multipliers.cc). What remains is the round-off of the sum of impulses, where bodies squeeze each other
+// with impulses far above their momentum.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ enum class Globalization { primal_dual, exact_line_search, armijo };
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
-  int max_iterations = 500;
+  int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
 };
 

@@ -195,6 +195,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     evaluate_impulses();
     if (is_solved(options, options.relative_tolerance, result)) return true;
     result->interrupted = best_alpha == 1 && closes_any(idle, known.v);
+    result->has_duals = result->interrupted;
     if (result->interrupted) return true;
     if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits
   }

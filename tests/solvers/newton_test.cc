@@ -202,6 +202,24 @@ TEST(Newton, ContactsLeftOutDoNotChangeTheAnswer) {
   EXPECT_GT(came_in, 5);
 }
 
+// Problems of `convergence` on which the line search ends at residuals of 1e-4 to 1e-7, or creeps: impulses
+// of 1e6 N s and more squeeze bodies of a few kg (lagged), a slip of 100 m/s hides the depth (similar).
+TEST(Newton, MultipliersSolveStiffFriction) {
+  const auto expect_solved = [](ContactLaw law, std::initializer_list<int> problems) {
+    for (const int i : problems) {
+      const auto s = test::random_problem(Difficulty::extreme, law, i);
+      NewtonOptions options;
+      options.relative_tolerance = 1e-8;
+      EXPECT_TRUE(s->solve(options).converged) << i;
+      const Residual r = calc_residual(s->problem, s->contacts, s->answer());
+      EXPECT_LT(r.momentum, 2e-8) << i;
+      EXPECT_LT(r.law, 1e-5) << i;
+    }
+  };
+  expect_solved(ContactLaw::lagged, {314, 472, 547, 1050});
+  expect_solved(ContactLaw::similar, {523, 954, 1195, 1425});
+}
+
 TEST(Newton, IslandsAreTheConnectedComponents) {
   Random random(3);
   Scene scene = random_heap(random, 6, 1);
