@@ -56,8 +56,8 @@ void take_picture(const std::string& url, int width, int height, const std::stri
   const TemporaryFolder folder;
   const std::string shot = folder / "shot.png";
   // The page's clock runs ahead while nothing waits for the network: drawing is done when the picture is
-  // taken. On a busy machine Chromium now and then never ends with this clock, so that it gets a second
-  // chance.
+  // taken. Now and then Chromium never ends with this clock, so that it gets other chances: a picture takes a
+  // few seconds as a rule.
   const std::vector<std::string> command = {browser,
                                             "--headless=new",
                                             "--no-sandbox",
@@ -71,7 +71,8 @@ void take_picture(const std::string& url, int width, int height, const std::stri
                                             "--virtual-time-budget=1500",
                                             "--screenshot=" + shot,
                                             url};
-  const bool ok = run_program(command, kTimeoutSeconds / 2) || run_program(command);
+  const bool ok = run_program(command, kTimeoutSeconds / 6) || run_program(command, kTimeoutSeconds / 2) ||
+                  run_program(command);
   std::error_code error;
   if (!ok || !fs::exists(shot, error)) throw OutputError(png, browser + " could not draw it");
   fs::copy_file(shot, png, fs::copy_options::overwrite_existing, error);
