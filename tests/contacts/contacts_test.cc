@@ -274,5 +274,33 @@ TEST(Contacts, WhatGlidesIsReachedWhenTheStepIsMuchSmallerThanTheRelaxationTime)
   }
 }
 
+// A column of balls that falls onto the floor as one: a ball can meet the one below only after that one has
+// been stopped, so that contacts reach up as many gaps as it travels (2 dt v), and no further.
+TEST(Contacts, AFallingColumnIsStoppedFromBelow) {
+  constexpr double kGap = 0.05, kDt = 0.01;
+  constexpr int kBalls = 8;
+  Scene scene;
+  scene.options.gravity.setZero();
+  scene.shapes = {make_shape("floor", kWorld, HalfSpace{})};
+  for (int i = 0; i < kBalls; ++i) {
+    const std::string name = "ball" + std::to_string(i);
+    scene.bodies.push_back(free_body(name, Vec3(0, 0, 0.1 + (0.2 + kGap) * i)));
+    scene.shapes.push_back(make_shape(name, name, Sphere{0.1}));
+  }
+  const Model model = compile(scene);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  State state = initial_state(model);
+  calc_placement(model, state.q, &placement);
+  CollisionWorkspace workspace = make_collision_workspace(model);
+  Contacts contacts;
+  for (const double gaps : {0.5, 0.99, 1.01, 1.99, 2.01, 4.5}) {
+    for (int i = 0; i < kBalls; ++i) state.v[6 * i + 2] = -gaps * kGap / (2 * kDt);
+    calc_velocity(model, placement, state.v, &velocity);
+    collide(model, placement, velocity, kDt, false, &workspace, &contacts);
+    EXPECT_EQ(contacts.size(), 1 + static_cast<int>(gaps)) << gaps;
+  }
+}
+
 }  // namespace
 }  // namespace capstan

@@ -31,6 +31,10 @@ TEST(BranchMatrix, SolvesLikeADenseFactorization) {
     ASSERT_EQ(factor(pattern, factored.data()), -1);
     solve_in_place(pattern, factored.data(), x.data());
     EXPECT_LT((x - dense.llt().solve(b)).norm(), 1e-13);
+    VecX half_b = b, half_y = y;  // b^T H^-1 y = b^T b
+    half_solve_in_place(pattern, factored.data(), half_b.data(), 0, n);
+    half_solve_in_place(pattern, factored.data(), half_y.data(), 0, n);
+    EXPECT_NEAR(half_b.dot(half_y), b.squaredNorm(), 1e-12 * n);
   }
 }
 
