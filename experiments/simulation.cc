@@ -18,7 +18,9 @@ Scene shipped_scene(const std::string& name) {
 
 Simulation::Simulation(const Scene& scene, ContactLaw law, double dt)
     : model(compile(scene)), state(initial_state(model)), workspace(make_workspace(model)) {
-  for (Material& m : model.materials) m.stiction_tolerance = 1e-4;  // as published; our default is smaller
+  // As published; our defaults are smaller.
+  for (Material& m : model.materials) m.stiction_tolerance = 1e-4;
+  model.options.contact.sigma = 1e-3;
   options = step_options(model);
   if (dt > 0) options.dt = dt;
   options.contact.law = law;

@@ -16,7 +16,7 @@ inline constexpr std::array<const char*, 3> kNormalLawNames = {"hunt_crossley", 
 struct ContactOptions {
   ContactLaw law = ContactLaw::regularized_lagged;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
-  double sigma = 1e-3;           // R_t = sigma w (sap.txt eq. 30)
+  double sigma = 5e-4;           // R_t = sigma w (sap.txt eq. 30, which has 1e-3)
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
   double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
 };

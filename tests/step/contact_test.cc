@@ -55,8 +55,8 @@ TEST(Contact, AnInclineHoldsBelowTheFrictionAngleAndSlidesAboveIt) {
         // Creep: sigma mu g dt for sap, times w m / 4 (w of a corner, a quarter of the load); for the others
         // the soft norm v / sqrt(v^2 + v_s^2) must reach load / mu.
         const double load = std::tan(angle) / 0.5;
-        const double creep = kLaws[l] == ContactLaw::sap ? 1.5 * 1e-3 * 0.5 * kGravity * 0.002
-                                                         : 1e-4 * load / std::sqrt(1 - load * load);
+        const double creep = kLaws[l] == ContactLaw::sap ? 1.5 * 5e-4 * 0.5 * kGravity * 0.002
+                                                         : 1e-5 * load / std::sqrt(1 - load * load);
         EXPECT_LT(std::abs(run.state.v[0]), 1.05 * creep) << kLawNames[l] << " " << degrees;
       } else if (degrees > 1) {
         const double before = run.state.v[0];
@@ -198,20 +198,18 @@ TEST(Contact, APinchedCapsuleCreepsLessThanTenMicrometresASecond) {
     push.control = -side * 5.4;
     scene.actuators.push_back(push);
   }
-  const auto creep = [&](ContactLaw law, double sigma) {
+  const auto creep = [&](ContactLaw law) {
     Simulation run(scene, 0.002, law);
     run.options.newton.relative_tolerance = 1e-5;
-    run.options.contact.sigma = sigma;
     run.go(1);
     const double before = run.state.q[2];
     run.go(2);
     const double speed = std::abs(run.state.q[2] - before) / 2;
-    std::printf("law %d, sigma %g: %.2f um/s\n", static_cast<int>(law), sigma, 1e6 * speed);
+    std::printf("law %d: %.2f um/s\n", static_cast<int>(law), 1e6 * speed);
     return speed;
   };
-  EXPECT_LT(creep(ContactLaw::lagged, 1e-3), 10e-6);
-  EXPECT_LT(creep(ContactLaw::regularized_lagged, 5e-4), 10e-6);
-  EXPECT_LT(creep(ContactLaw::regularized_lagged, 1e-3), 15e-6);  // the default: above what we want
+  EXPECT_LT(creep(ContactLaw::lagged), 1e-6);
+  EXPECT_LT(creep(StepOptions().contact.law), 7e-6);
 }
 
 // A box on a plane: v is zero, not as small as the tolerance, and no step needs an iteration.
