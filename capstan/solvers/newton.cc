@@ -12,7 +12,8 @@ namespace {
 // Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are
 // solved to the end before anything comes in, and at last everything does.
 constexpr int kMostInterrupts = 10, kMostRounds = 15;
-constexpr int kSizeOfBlock = 32;  // contacts and other constraints: a few microseconds of work
+constexpr int kSizeOfBlock = 32;    // contacts and other constraints: a few microseconds of work
+constexpr int kGroupsInBlock = 64;  // likewise
 
 }  // namespace
 
@@ -34,7 +35,7 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
 
   void make_blocks();
-  void find_idle(const Problem& problem, const NewtonOptions& options);
+  void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads);
   void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
   bool wake(const Problem& problem, const Islands& islands, bool only_closed, const VecX& v);
@@ -44,7 +45,8 @@ struct NewtonWorkspace::Solvers {
 // Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
 // step, so that a rest has the same islands all the time. (A line search has its whole cost from the
 // beginning.)
-void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options) {
+void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options,
+                                         const Threads& threads) {
   const auto velocity_in = [&](const VecX& v) {
     return [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; };
   };
@@ -52,13 +54,18 @@ void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOpt
   uses.assign(problem.groups.size(), kNew);
   idle.clear();
   if (options.globalization != Globalization::primal_dual) return;
-  for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
-    const ConstraintGroup& group = problem.groups[g];
-    if (group.contact_begin == group.contact_end) continue;
-    if (!is_idle(problem, group, margin, velocity_in(problem.v0))) continue;
-    if (!is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
-    uses[g] = kIdle;
-    idle.push_back(g);
+  const int num_groups = static_cast<int>(problem.groups.size());
+  threads.for_each_block(num_groups, kGroupsInBlock, [&](int begin, int end) {
+    for (int g = begin; g < end; ++g) {
+      const ConstraintGroup& group = problem.groups[g];
+      if (group.contact_begin == group.contact_end) continue;
+      if (!is_idle(problem, group, margin, velocity_in(problem.v0))) continue;
+      if (!is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
+      uses[g] = kIdle;
+    }
+  });
+  for (int g = 0; g < num_groups; ++g) {
+    if (uses[g] == kIdle) idle.push_back(g);
   }
 }
 
@@ -157,7 +164,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     return s.results[islands.trees[islands.list[island].tree_begin]];
   };
 
-  s.find_idle(problem, options);
+  s.find_idle(problem, options, threads);
   bool come_in = true;  // something came in since the last solve
   for (;; ++report.rounds) {
     find_islands(problem, s.uses, &islands);
@@ -187,14 +194,18 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
           s.list[k]->solve(options, *workspace, report.rounds > 0,
                            come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
     };
+    const auto for_each = [&](const auto& f) {
+      threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
+        for (int k = s.blocks[b]; k < s.blocks[b + 1]; ++k) f(k);
+      });
+    };
     s.make_blocks();
-    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
-      for (int k = s.blocks[b]; k < s.blocks[b + 1]; ++k) solve(k);
-    });
+    for_each(solve);
+    // Only now: islands look at the velocities of others.
+    for_each([&](int k) { s.list[k]->finish(result_of(s.order[k]).has_duals, workspace); });
     int most = 0;
-    for (int k = 0; k < count; ++k) {  // only now: islands look at the velocities of others
+    for (int k = 0; k < count; ++k) {
       const IslandResult& result = result_of(s.order[k]);
-      s.list[k]->finish(result.has_duals, workspace);
       report.iterations += result.iterations;
       report.factorizations += result.factorizations;
       report.line_search_evaluations += result.evaluations;

@@ -12,6 +12,7 @@ namespace {
 // heaps that land, where 2 to 5 did about equally well.
 constexpr double kMassFactor = 3;
 constexpr int kMaxIterations = 40;  // before the line search takes over
+constexpr int kPatience = 12;       // iterations that do not halve the merit
 constexpr int kMaxHalvings = 4;
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
@@ -170,7 +171,14 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
 bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
                                      std::span<const int> idle, IslandResult* result) {
   const int most = std::min(kMaxIterations, options.max_iterations);
-  while (result->iterations < most) {
+  double size = merit;  // an energy, too
+  for (int k = 0; k < v.size(); ++k) {
+    const double p = system.scale[k] * system.A_v_star[k];
+    size += p * p;
+  }
+  double least = merit;
+  int in_vain = 0;
+  while (result->iterations < most && in_vain < kPatience) {
     ++result->iterations;
     ++result->factorizations;
     linearize();
@@ -187,13 +195,17 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     if (best_alpha != last) resolve_duals(best_alpha);
     accept_duals();
     merit = best;
+    in_vain = merit < 0.5 * least ? 0 : in_vain + 1;
+    least = std::min(least, merit);
     v += best_alpha * dv;
-    // The certificate: the impulses of the laws at v itself.
     system.calc_motion(v, &U, &contact_v);
     Adv = v - system.v_star;
     system.multiply_A(Adv, momentum);
-    evaluate_impulses();
-    if (is_solved(options, options.relative_tolerance, result)) return true;
+    if (merit <= options.relative_tolerance * size) {  // else it is far from solved
+      // The certificate: the impulses of the laws at v itself.
+      evaluate_impulses();
+      if (is_solved(options, options.relative_tolerance, result)) return true;
+    }
     result->interrupted = best_alpha == 1 && closes_any(idle, known.v);
     result->has_duals = result->interrupted;
     if (result->interrupted) return true;
