@@ -1,6 +1,6 @@
-// How much faster a step is on two threads than on one: both in turns in one run, and of each step and stage
-// the shortest time of all rounds, so that other work on the machine does not count. Usage: threads [steps
-// [rounds]]
+// How much faster a step is on two threads than on one: both in turns, and of the ratios of all rounds the
+// median, because the speed of a machine that is shared changes from one second to the next. Usage: threads
+// [steps [rounds]]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -40,44 +40,48 @@ Scene scattered_boxes(int pairs) {
 constexpr double StepTimes::*kStages[] = {&StepTimes::free_motion, &StepTimes::collide, &StepTimes::assemble,
                                           &StepTimes::solve, &StepTimes::advance};
 
-// Keeps for each step and stage the shorter time.
-std::uint64_t run(const Model& model, int threads, std::vector<StepTimes>* best) {
+// Sums over the steps, and the state at the end.
+std::uint64_t run(const Model& model, int steps, int threads, StepTimes* sum) {
   StepOptions options = step_options(model);
   options.threads = threads;
   options.judge = false;
   State state = initial_state(model);
   Workspace workspace = make_workspace(model);
-  for (StepTimes& b : *best) {
+  for (int i = 0; i < steps; ++i) {
     const StepTimes t = step(model, options, {}, &state, &workspace).times;
-    for (const auto x : kStages) b.*x = b.*x == 0 ? t.*x : std::min(b.*x, t.*x);
+    for (const auto x : kStages) sum->*x += t.*x;
   }
   return hash(state);
 }
 
+double median(std::vector<double> x) {
+  std::nth_element(x.begin(), x.begin() + x.size() / 2, x.end());
+  return x[x.size() / 2];
+}
+
 void compare(const std::string& name, const Scene& scene, int steps, int rounds) {
   const Model model = compile(scene);
-  std::vector<StepTimes> times[2] = {std::vector<StepTimes>(steps), std::vector<StepTimes>(steps)};
+  std::vector<StepTimes> times[2] = {std::vector<StepTimes>(rounds), std::vector<StepTimes>(rounds)};
   std::uint64_t bits[2];
   for (int round = 0; round < rounds; ++round) {
-    for (const int threads : {1, 2}) bits[threads - 1] = run(model, threads, &times[threads - 1]);
-  }
-  StepTimes best[2];
-  for (int i = 0; i < 2; ++i) {
-    for (const StepTimes& t : times[i]) {
-      for (const auto x : kStages) best[i].*x += t.*x;
+    for (const int threads : {1, 2}) {
+      bits[threads - 1] = run(model, steps, threads, &times[threads - 1][round]);
     }
   }
   std::printf("%s: %d dofs, %d steps, same bits: %s\n", name.c_str(), model.num_velocities(), steps,
               bits[0] == bits[1] ? "yes" : "NO");
-  const auto row = [&](const char* what, double one, double two) {
-    std::printf("  %-12s %9.1f us %9.1f us  %5.2fx\n", what, 1e6 * one / steps, 1e6 * two / steps, one / two);
+  const auto row = [&](const char* what, const auto& time) {
+    std::vector<double> one, two, ratio;
+    for (int i = 0; i < rounds; ++i) {
+      one.push_back(1e6 * time(times[0][i]) / steps);
+      two.push_back(1e6 * time(times[1][i]) / steps);
+      ratio.push_back(one.back() / two.back());
+    }
+    std::printf("  %-12s %9.1f us %9.1f us  %5.2fx\n", what, median(one), median(two), median(ratio));
   };
-  row("free motion", best[0].free_motion, best[1].free_motion);
-  row("collide", best[0].collide, best[1].collide);
-  row("assemble", best[0].assemble, best[1].assemble);
-  row("solve", best[0].solve, best[1].solve);
-  row("advance", best[0].advance, best[1].advance);
-  row("step", best[0].total(), best[1].total());
+  const char* const names[] = {"free motion", "collide", "assemble", "solve", "advance"};
+  for (int i = 0; i < 5; ++i) row(names[i], [&](const StepTimes& t) { return t.*kStages[i]; });
+  row("step", [](const StepTimes& t) { return t.total(); });
 }
 
 }  // namespace
