@@ -104,9 +104,12 @@ struct Assembler {
   // What A^-1 of a tree with six dofs is, found when first asked for in a step; those of trees with contacts
   // are known before.
   const AssemblyWorkspace::Inverse& inverse(int t) const {
-    if (!w.inverse[t].known) calc_inverse(t);
-    w.inverse[t].known = true;
-    return w.inverse[t];
+    AssemblyWorkspace::Inverse& inverse = w.inverse[t];
+    if (!inverse.known) {
+      calc_inverse(t);
+      inverse.known = true;
+    }
+    return inverse;
   }
 
   void calc_inverse(int t) const {
