@@ -46,6 +46,12 @@ bool contains(const Aabb& outer, const Aabb& inner, double margin) {
          (inner.upper.array() <= outer.upper.array() + margin).all();
 }
 
+// How far `way` is from any part of `travel`, which begins at the same point.
+double off_way(const Vec3& way, const Vec3& travel) {
+  const double square = travel.squaredNorm();
+  return (way - (square > 0 ? std::clamp(way.dot(travel) / square, 0.0, 1.0) : 0.0) * travel).norm();
+}
+
 // Calls f(i) for each contact of a pair of shapes.
 template <class F>
 void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_b, const F& f) {
@@ -112,10 +118,9 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
   bool strays = false;
   for (int i = 0; i < n; ++i) {
     const double slack = 0.5 * w->tolerance[i];
-    LateWorkspace::Way& way = w->ways[i];
-    const Aabb box = end_box(collision->boxes[i], way);
-    way.strays = way.most > slack && !contains(collision->swept[i], box, slack);
-    if (!way.strays) continue;
+    if (w->ways[i].most <= slack) continue;
+    const Aabb box = end_box(collision->boxes[i], w->ways[i]);
+    if (contains(collision->swept[i], box, slack)) continue;
     collision->swept[i] = merged(collision->swept[i], box);
     strays = true;
   }
@@ -128,19 +133,25 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
     const LateWorkspace::Way &a = w->ways[pair.a], &b = w->ways[pair.b];
     const double tolerance = std::min(w->tolerance[pair.a], w->tolerance[pair.b]);
     if (a.most + b.most < tolerance) continue;
+    const Vec3 way = b.centre - a.centre;
+    const double around = a.around + b.around, motion = way.norm() + around;
+    if (motion < tolerance) continue;
     const int shape_a = collision->shape[pair.a], shape_b = collision->shape[pair.b];
     const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
-    const double around = a.around + b.around, motion = (b.centre - a.centre).norm() + around;
-    if (motion < tolerance || (rests(sa.link) && rests(sb.link))) continue;
+    if (rests(sa.link) && rests(sb.link)) continue;
+    // collide() looked for all that comes near by a part of this travel, or in any direction by the spin.
+    const double unforeseen = around - collision->spin[pair.a] - collision->spin[pair.b];
+    const bool is_foreseen =
+        off_way(way, collision->travel[pair.b] - collision->travel[pair.a]) + unforeseen < tolerance;
+    // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
+    // convex, it is the gap of those parts that were near.)
+    const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
+    const bool is_known = (a.turn + b.turn) * motion < kLateGrowth * tolerance && unforeseen < tolerance &&
+                          (is_convex_pair || is_foreseen);
+    if (is_known && is_foreseen) continue;
     if (!overlaps(end_box(collision->boxes[pair.a], a), end_box(collision->boxes[pair.b], b))) continue;
     if (!can_collide(sa.collider.type, sb.collider.type)) continue;
-    // Of a pair that has contacts, the gap is right to second order in its motion, if collide() foresaw how
-    // far it turns; between shapes that are not convex also where it goes.
-    const bool convex = is_convex(sa.collider.type) && is_convex(sb.collider.type);
-    const bool foreseen = (convex || !(a.strays || b.strays)) &&
-                          (a.turn + b.turn) * motion < kLateGrowth * tolerance &&
-                          around < collision->spin[pair.a] + collision->spin[pair.b] + tolerance;
-    if (foreseen && has_contact(model, contacts, shape_a, shape_b)) continue;
+    if (has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen) continue;
     w->pairs.push_back(pair);
   }
   return !w->pairs.empty();

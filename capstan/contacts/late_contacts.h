@@ -36,7 +36,6 @@ struct LateWorkspace {
     Vec3 centre = Vec3::Zero();   // [m] what its centre goes in the step
     double turn = 0, around = 0;  // [rad] its turn; [m] what any point goes relative to the centre
     double most = 0;              // [m] what any point goes
-    bool strays = false;          // from where collide() looked for it
   };
   std::vector<Way> ways;            // [colliders]
   std::vector<ColliderPair> pairs;  // to look at again
