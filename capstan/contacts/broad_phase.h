@@ -52,6 +52,9 @@ class BroadPhase {
   // not a number or the count is wrong; the state is then as before.
   std::span<const ColliderPair> update(std::span<const Aabb> boxes);
 
+  // The answer of the last update.
+  std::span<const ColliderPair> pairs() const { return pairs_; }
+
   // Forgets the fat boxes and candidates. Changes no result.
   void forget();
 

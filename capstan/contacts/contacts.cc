@@ -16,11 +16,6 @@ double in_series(double a, double b) {
   return a * b / (a + b);
 }
 
-Transform shape_pose(const Model& model, const Placement& placement, int shape) {
-  const ModelShape& s = model.shapes[shape];
-  return s.link == 0 ? s.X_LS : placement.X_WL[s.link] * s.X_LS;
-}
-
 Aabb bounding_box(const Collider& collider, const Transform& X) {
   if (!collider.half_box.allFinite()) return {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
   const Vec3 centre = X * collider.centre, half = X.R.cwiseAbs() * collider.half_box;
@@ -55,6 +50,7 @@ void clear(Contacts* c) {
   c->p_WC.clear();
   c->normal.clear();
   c->distance.clear();
+  c->gap_rate.clear();
   c->feature.clear();
   c->material.clear();
   c->group_begin.clear();
@@ -144,27 +140,16 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
     std::sort(w->hits.begin(), w->hits.end(), before);
   int low = -1, high = -1;
   for (const Hit& hit : w->hits) {
-    const ContactPoint& p = w->blocks[hit.block].points[hit.point];
-    const ContactMaterial& material = w->blocks[hit.block].materials[hit.material];
-    const double ka = model.shapes[hit.shape_a].stiffness, kb = model.shapes[hit.shape_b].stiffness;
-    // The softer side yields more: the contact is nearer to the surface of the stiffer one.
-    const double share = std::isinf(ka) ? 0 : std::isinf(kb) ? 1 : kb / (ka + kb);
     const int l = std::min(hit.link_a, hit.link_b), h = std::max(hit.link_a, hit.link_b);
     if (l != low || h != high) {
       c->group_begin.push_back(c->size());
       low = l, high = h;
     }
-    c->shape_a.push_back(hit.shape_a);
-    c->shape_b.push_back(hit.shape_b);
-    c->link_a.push_back(hit.link_a);
-    c->link_b.push_back(hit.link_b);
-    c->p_WC.push_back(p.p_A + share * (p.p_B - p.p_A));
-    c->normal.push_back(p.normal);
-    c->distance.push_back(p.distance);
-    c->feature.push_back(p.feature);
-    c->material.push_back(material);
+    add_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
+                w->blocks[hit.block].materials[hit.material], c);
   }
   c->group_begin.push_back(c->size());
+  c->late_begin = c->size();
 }
 
 // How far above a surface points may glide that slide over it (contacts.h), mu (dt + tau) v, as a multiple of
@@ -335,6 +320,30 @@ void collide_within_reach(const Model& model, const Placement& placement, double
 }
 
 }  // namespace
+
+Transform shape_pose(const Model& model, const Placement& placement, int shape) {
+  const ModelShape& s = model.shapes[shape];
+  return s.link == 0 ? s.X_LS : placement.X_WL[s.link] * s.X_LS;
+}
+
+void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
+                 const ContactMaterial& material, Contacts* c) {
+  const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
+  // The softer side yields more: the contact is nearer to the surface of the stiffer one.
+  const double share = std::isinf(a.stiffness)   ? 0
+                       : std::isinf(b.stiffness) ? 1
+                                                 : b.stiffness / (a.stiffness + b.stiffness);
+  c->shape_a.push_back(shape_a);
+  c->shape_b.push_back(shape_b);
+  c->link_a.push_back(a.link);
+  c->link_b.push_back(b.link);
+  c->p_WC.push_back(p.p_A + share * (p.p_B - p.p_A));
+  c->normal.push_back(p.normal);
+  c->distance.push_back(p.distance);
+  c->gap_rate.push_back(0);
+  c->feature.push_back(p.feature);
+  c->material.push_back(material);
+}
 
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];

@@ -40,11 +40,15 @@ struct Contacts {
   std::vector<Vec3> p_WC;              // [m] between the two surfaces, nearer to the stiffer one's
   std::vector<Vec3> normal;            // unit, from a to b, world
   std::vector<double> distance;        // [m] negative when overlapping
+  std::vector<double> gap_rate;        // [m/s] at which the gap changes besides the velocity along the normal
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
 
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
   std::vector<int> group_begin;
+
+  // From here on contacts are late (late_contacts.h); the others have a gap_rate of zero.
+  int late_begin = 0;
 
   int size() const { return static_cast<int>(distance.size()); }
   int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }
@@ -106,6 +110,13 @@ inline void collide(const Model& model, const Placement& placement, const Veloci
                     bool glides, CollisionWorkspace* workspace, Contacts* contacts) {
   collide(model, placement, velocity, dt, glides, {}, Threads(1), workspace, contacts);
 }
+
+// Pose of a shape in the world.
+Transform shape_pose(const Model& model, const Placement& placement, int shape);
+
+// Appends a contact between two shapes that is not late; groups are the caller's matter.
+void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& point,
+                 const ContactMaterial& material, Contacts* contacts);
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);

@@ -571,7 +571,7 @@ void release_drives(const Model& model, const State& state, double dt, const Sch
   enum : char { kNo, kYes, kOldSystem, kNewSystem };  // the last two have drives
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
   Scratch& s = *motion->scratch;
-  motion->released.clear();
+  const std::size_t first = motion->released.size();
   if (dd == 0) return;
   for (bool more = true; more;) {
     more = false;
@@ -608,7 +608,7 @@ void release_drives(const Model& model, const State& state, double dt, const Sch
       s.dv.segment(tree.dof_begin, tree.num_dofs()).setZero();
     }
   }
-  for (ReleasedDrive& r : motion->released) {
+  for (ReleasedDrive& r : std::span(motion->released).subspan(first)) {
     const Transmission& c = motion->drives[r.drive].transmission;
     r.delassus = calc_delassus(model, *motion, c, &s.v_trial);
     for (const auto& term : c.terms)

@@ -86,7 +86,8 @@ void balance_after_constraints(const Model& model, const State& state, double dt
 
 // Takes the drives out of v* and A of the trees that are marked ([trees], not 0), and of those that a drive
 // joins to them, which it marks, too. v* is then the motion without these drives. To be called after
-// calc_free_motion on the same state; no drive is released where the scheme takes gains explicitly.
+// calc_free_motion on the same state, once for each tree; no drive is released where the scheme takes gains
+// explicitly.
 void release_drives(const Model& model, const State& state, double dt, const Scheme& scheme,
                     std::span<char> trees, Motion* motion);
 

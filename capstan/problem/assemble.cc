@@ -251,8 +251,9 @@ struct Assembler {
   }
 
   // First the groups and the room they take, then what they are: those may be made all at a time.
-  void add_contacts(const Contacts& contacts, const Threads& threads) {
-    for (int g = 0; g < contacts.num_groups(); ++g) {
+  void add_contacts(const Contacts& contacts, int first_group, const Threads& threads) {
+    const int first = static_cast<int>(problem.groups.size());
+    for (int g = first_group; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
       // One or two contacts have fewer rows apart than together.
       const bool apart = end - begin <= 2;
@@ -280,8 +281,9 @@ struct Assembler {
     threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
       for (int i = begin; i < end; ++i) calc_inverse(w.trees[i]);
     });
-    threads.for_each_block(static_cast<int>(problem.groups.size()), kGroupsInBlock, [&](int begin, int end) {
-      for (int g = begin; g < end; ++g) {
+    const int count = static_cast<int>(problem.groups.size()) - first;
+    threads.for_each_block(count, kGroupsInBlock, [&](int begin, int end) {
+      for (int g = first + begin; g < first + end; ++g) {
         if (problem.groups[g].num_rows == 3) {
           make_contact_alone(contacts, problem.groups[g]);
         } else {
@@ -356,7 +358,8 @@ struct Assembler {
     in.v0 = v0;
     in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                                surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
-    in.bias.z() = 0;
+    in.bias.z() = contacts.gap_rate[i];
+    if (i >= contacts.late_begin) in.lagged_impulse = 0;  // the pair has its friction where it touched before
     in.w_n = std::max(W.z(), 1e-18);
     in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
     in.dt = dt;
@@ -592,7 +595,7 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   workspace->inverse.resize(model.trees.size());
   for (AssemblyWorkspace::Inverse& inverse : workspace->inverse) inverse.known = false;
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
-  a.add_contacts(contacts, threads);
+  a.add_contacts(contacts, 0, threads);
   a.add_dof_laws();
   a.add_tendons();
   if (!model.constraints.empty()) {
@@ -613,6 +616,12 @@ void assemble(const Model& model, const State& state, const Input& input, const 
       a.add_tie(c, i);
     }
   }
+}
+
+void add_late_contacts(const State& state, const Input& input, const Contacts& contacts, int first_group,
+                       AssemblyWorkspace* workspace, Problem* problem, const Threads& threads) {
+  Assembler a{*problem->model, state, input, *problem->motion, problem->dt, *workspace, *problem, {}};
+  a.add_contacts(contacts, first_group, threads);
 }
 
 }  // namespace capstan

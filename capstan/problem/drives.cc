@@ -42,12 +42,16 @@ void add_drives(const State& state, const Scheme& scheme, Motion* motion, Assemb
                 Problem* problem) {
   if (motion->drives.empty()) return;
   const Model& model = *problem->model;
+  if (motion->released.empty()) workspace->is_released.assign(model.trees.size(), 0);
   std::vector<char>& trees = workspace->has_constraint;
   trees.assign(model.trees.size(), 0);
   for (const GroupPart& part : problem->parts) trees[part.tree] = 1;
   for (const DofLaw& law : problem->dof_laws) trees[model.links[model.dofs[law.dof].link].tree] = 1;
+  for (std::size_t t = 0; t < trees.size(); ++t) trees[t] = trees[t] && !workspace->is_released[t];
+  const std::size_t before = motion->released.size();
   release_drives(model, state, problem->dt, scheme, trees, motion);
-  for (const ReleasedDrive& drive : motion->released) {
+  for (std::size_t t = 0; t < trees.size(); ++t) workspace->is_released[t] |= trees[t] != 0;
+  for (const ReleasedDrive& drive : std::span(motion->released).subspan(before)) {
     const Transmission& transmission = motion->drives[drive.drive].transmission;
     if (transmission.terms.size() == 1) {
       problem->dof_laws.push_back({transmission.terms[0].dof, 1, make_law(drive)});

@@ -84,7 +84,7 @@ struct AssemblyWorkspace {
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
-  std::vector<char> has_constraint;  // [trees] for add_drives()
+  std::vector<char> has_constraint, is_released;  // [trees] for add_drives(): now; in this step before
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that
@@ -94,8 +94,13 @@ void assemble(const Model& model, const State& state, const Input& input, const 
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {},
               const Threads& threads = Threads(1));
 
+// Adds the contacts from group `first_group` on, which are late, to a problem that has all the others. What
+// is there keeps its place: groups and contacts that come in are the last.
+void add_late_contacts(const State& state, const Input& input, const Contacts& contacts, int first_group,
+                       AssemblyWorkspace* workspace, Problem* problem, const Threads& threads = Threads(1));
+
 // On trees with constraints, actuators with limits of force become constraints, too (dynamics/drives.h): they
-// leave v* and A of the motion that the problem was assembled from.
+// leave v* and A of the motion that the problem was assembled from. Once more after add_late_contacts().
 void add_drives(const State& state, const Scheme& scheme, Motion* motion, AssemblyWorkspace* workspace,
                 Problem* problem);
 

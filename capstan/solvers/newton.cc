@@ -155,16 +155,27 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
                           NewtonWorkspace* workspace) {
   SolverReport report;
   workspace->v = problem.motion->v_star;
-  workspace->impulse.assign(problem.contacts.size(), Vec3::Zero());
-  workspace->law_impulse.assign(problem.laws.size(), 0);
-  workspace->dof_impulse.assign(problem.dof_laws.size(), 0);
+  workspace->impulse.clear();
+  workspace->law_impulse.clear();
+  workspace->dof_impulse.clear();
+  workspace->solvers->find_idle(problem, options, threads);
+  solve_newton_further(problem, options, threads, workspace, &report);
+  return report;
+}
+
+void solve_newton_further(const Problem& problem, const NewtonOptions& options, const Threads& threads,
+                          NewtonWorkspace* workspace, SolverReport* total) {
+  SolverReport& report = *total;
+  workspace->impulse.resize(problem.contacts.size(), Vec3::Zero());
+  workspace->law_impulse.resize(problem.laws.size(), 0);
+  workspace->dof_impulse.resize(problem.dof_laws.size(), 0);
   NewtonWorkspace::Solvers& s = *workspace->solvers;
+  s.uses.resize(problem.groups.size(), s.kNew);
   Islands& islands = workspace->islands;
   const auto result_of = [&](int island) -> IslandResult& {
     return s.results[islands.trees[islands.list[island].tree_begin]];
   };
 
-  s.find_idle(problem, options, threads);
   bool come_in = true;  // something came in since the last solve
   for (;; ++report.rounds) {
     find_islands(problem, s.uses, &islands);
@@ -217,6 +228,8 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
   }
 
   report.islands = static_cast<int>(islands.list.size());
+  report.converged = true;
+  report.momentum_residual = 0;
   for (int i = 0; i < report.islands; ++i) {
     const IslandResult& result = result_of(i);
     report.converged = report.converged && result.converged;
@@ -226,7 +239,6 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
       report.at_round_off = result.at_round_off;
     }
   }
-  return report;
 }
 
 }  // namespace capstan

@@ -74,4 +74,9 @@ inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& op
   return solve_newton(problem, options, Threads(1), workspace);
 }
 
+// Goes on from the answer in `workspace` when constraints were added to the problem after all others (late
+// contacts, drives): islands that have none of them stay as they are. `report` becomes that of both.
+void solve_newton_further(const Problem& problem, const NewtonOptions& options, const Threads& threads,
+                          NewtonWorkspace* workspace, SolverReport* report);
+
 }  // namespace capstan

@@ -58,6 +58,7 @@ void check_solver(const Model& model, const State& state, const Islands& islands
 }
 
 constexpr int kTreesToBalance = 8;  // for one thread at a time
+constexpr int kMostLateRounds = 8;  // where heaps land hard; nearly all steps have none
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
 void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
@@ -88,6 +89,31 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
   }
 }
 
+// Moves q0 along v^theta_vq.
+void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq, Workspace* w,
+             VecX* q) {
+  w->v_advance = theta_vq * v + (1 - theta_vq) * state.v;
+  move(model, state.q, w->v_advance, dt, q);
+  if (!model.options.conserve_momentum) return;
+  w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
+    balance_position(model, w->motion.placement, w->motion.velocity, v, dt, theta_vq, begin, end,
+                     &w->momentum, q);
+  });
+}
+
+// Looks where the velocities of the solver lead. True when pairs are deeper there than their contacts tell:
+// then new groups of contacts are there. Laws of contact take v for the motion of the step, whatever the
+// scheme makes of it.
+bool find_late_contacts(const Model& model, const State& state, double dt, Workspace* w) {
+  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts,
+                       &w->collision, &w->late))
+    return false;
+  w->next.q = state.q;
+  move_on(model, state, w->newton.v, dt, 1, w, &w->next.q);
+  calc_placement(model, w->next.q, &w->late.end);
+  return add_late_contacts(model, w->motion.placement, dt, w->threads, &w->collision, &w->late, &w->contacts);
+}
+
 }  // namespace
 
 Answer answer(const Workspace& w) {
@@ -109,6 +135,7 @@ Workspace make_workspace(const Model& model) {
   w.motion = make_motion(model);
   w.momentum = make_momentum_workspace(model);
   w.collision = make_collision_workspace(model);
+  w.late = make_late_workspace(model);
   w.newton = make_newton_workspace(model);
   w.loops = make_loop_workspace(model);
   w.next = initial_state(model);
@@ -131,20 +158,35 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   const Scheme theta = scheme(options.integrator);
   const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
   begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
-  do {
+  for (bool again = true; again;) {
     calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
     collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->threads,
             &w->collision, &w->contacts);
     report.times.collide += lap();
-  } while (wake_touched(model, w->contacts, &w->sleep));
-  assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
-           w->sleep.asleep, w->threads);
-  add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
-  report.times.assemble = lap();
-  report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
-  report.times.solve = lap();
+    again = wake_touched(model, w->contacts, &w->sleep);
+    if (again) continue;
+    assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
+             w->sleep.asleep, w->threads);
+    add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+    report.times.assemble += lap();
+    report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
+    report.times.solve += lap();
+    for (int i = 0; i < kMostLateRounds && !again; ++i) {
+      const int groups = w->contacts.num_groups();
+      if (!find_late_contacts(model, *state, dt, w)) break;
+      report.times.collide += lap();
+      again = wake_touched(model, w->contacts, &w->sleep);
+      if (again) break;
+      add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, w->threads);
+      add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+      report.times.assemble += lap();
+      solve_newton_further(w->problem, options.newton, w->threads, &w->newton, &report.solver);
+      report.times.solve += lap();
+    }
+  }
+  report.times.collide += lap();
   if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   report.times.judge = lap();
   balance_trees_with_inner_constraints(model, *state, dt, theta, w);
@@ -152,14 +194,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
 
   w->next = *state;
   w->next.v = v;
-  w->v_advance = theta.theta_vq * v + (1 - theta.theta_vq) * state->v;
-  move(model, state->q, w->v_advance, dt, &w->next.q);
-  if (model.options.conserve_momentum) {
-    w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
-      balance_position(model, w->motion.placement, w->motion.velocity, v, dt, theta.theta_vq, begin, end,
-                       &w->momentum, &w->next.q);
-    });
-  }
+  move_on(model, *state, v, dt, theta.theta_vq, w, &w->next.q);
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.step = state->step + 1;
@@ -171,9 +206,11 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.free_motion_iterations = w->motion.iterations;
   report.free_motion_residual = w->motion.residual;
   report.contacts = w->contacts.size();
+  report.late_contacts = w->contacts.size() - w->contacts.late_begin;
   report.asleep = w->sleep.num_asleep;
   report.woken = w->sleep.num_woken;
-  for (const double distance : w->contacts.distance) report.deepest = std::max(report.deepest, -distance);
+  for (int i = 0; i < w->contacts.late_begin; ++i)
+    report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();
   return report;
 }

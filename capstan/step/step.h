@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "capstan/contacts/late_contacts.h"
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/problem/problem.h"
@@ -26,11 +27,12 @@ struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
   double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
   int contacts = 0;
-  int asleep = 0;       // trees that sleep after the step
-  int woken = 0;        // trees that woke in it
-  double deepest = 0;   // [m] largest overlap at the beginning of the step
-  SolverReport solver;  // the contact problem; momentum_residual is the certificate
-  Residual judge;       // of the solver's answer, evaluated apart from it; zeros where options say no judge
+  int late_contacts = 0;  // of these, found where the velocities first led (contacts/late_contacts.h)
+  int asleep = 0;         // trees that sleep after the step
+  int woken = 0;          // trees that woke in it
+  double deepest = 0;     // [m] largest overlap at the beginning of the step
+  SolverReport solver;    // the contact problem; momentum_residual is the certificate
+  Residual judge;         // of the solver's answer, evaluated apart from it; zeros where options say no judge
   StepTimes times;
 };
 
@@ -45,7 +47,8 @@ struct Workspace {
   Motion motion;
   MomentumWorkspace momentum;
   CollisionWorkspace collision;
-  Contacts contacts;  // of the last step, at its beginning
+  LateWorkspace late;
+  Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step

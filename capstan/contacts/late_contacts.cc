@@ -1,0 +1,218 @@
+#include "capstan/contacts/late_contacts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/geometry/collide.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kPairsInBlock = 16;  // for one thread at a time
+
+// [m] of overlap that is left alone.
+double calc_tolerance(const Collider& c) {
+  if (!c.half_box.allFinite()) return kInfinity;
+  return kLateTolerance * std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius);
+}
+
+void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v,
+                          std::span<const char> asleep, std::vector<Vec6>* V) {
+  for (int l = 1; l < model.num_links(); ++l) {
+    const Link& link = model.links[l];
+    Vec6& sum = (*V)[l];
+    sum.setZero();
+    if (!asleep.empty() && asleep[link.tree] != 0) continue;
+    if (link.parent > 0) sum = (*V)[link.parent];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) sum += placement.S[k] * v[k];
+  }
+}
+
+Vec3 point_velocity(const Model& model, const Placement& placement, const LateWorkspace& w, int link,
+                    const Vec3& p_W) {
+  if (link == 0) return Vec3::Zero();
+  const Vec6& V = w.V[link];
+  return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].tree]));
+}
+
+// Where a collider may be at the end.
+Aabb end_box(const Aabb& box, const LateWorkspace::Way& way) {
+  return {box.lower + way.centre - Vec3::Constant(way.around),
+          box.upper + way.centre + Vec3::Constant(way.around)};
+}
+
+bool contains(const Aabb& outer, const Aabb& inner, double margin) {
+  return (outer.lower.array() <= inner.lower.array() + margin).all() &&
+         (inner.upper.array() <= outer.upper.array() + margin).all();
+}
+
+// How far `way` is from any part of `travel`, which begins at the same point.
+double off_way(const Vec3& way, const Vec3& travel) {
+  const double square = travel.squaredNorm();
+  return (way - (square > 0 ? std::clamp(way.dot(travel) / square, 0.0, 1.0) : 0.0) * travel).norm();
+}
+
+// Calls f(i) for each contact of a pair of shapes.
+template <class F>
+void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_b, const F& f) {
+  const auto links = [](int a, int b) { return std::pair(std::min(a, b), std::max(a, b)); };
+  const auto wanted = links(model.shapes[shape_a].link, model.shapes[shape_b].link);
+  const auto visit = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      if (c.shape_a[i] == shape_a && c.shape_b[i] == shape_b) f(i);
+    }
+  };
+  // Groups that are not late are in the order of their links.
+  const auto late = std::lower_bound(c.group_begin.begin(), c.group_begin.end(), c.late_begin);
+  const auto group = std::partition_point(c.group_begin.begin(), late, [&](int first) {
+    return links(c.link_a[first], c.link_b[first]) < wanted;
+  });
+  if (group != late) visit(*group, *(group + 1));
+  visit(c.late_begin, c.size());
+}
+
+bool has_contact(const Model& model, const Contacts& contacts, int shape_a, int shape_b) {
+  bool has = false;
+  each_contact(model, contacts, shape_a, shape_b, [&](int) { has = true; });
+  return has;
+}
+
+}  // namespace
+
+LateWorkspace make_late_workspace(const Model& model) {
+  LateWorkspace w;
+  w.least_tolerance = kInfinity;
+  for (const ModelShape& shape : model.shapes) {
+    if (!shape.collides) continue;
+    w.tolerance.push_back(calc_tolerance(shape.collider));
+    w.least_tolerance = std::min(w.least_tolerance, w.tolerance.back());
+  }
+  w.ways.resize(w.tolerance.size());
+  w.V.assign(model.num_links(), Vec6::Zero());
+  w.end = make_placement(model);
+  return w;
+}
+
+bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
+                     std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
+                     LateWorkspace* w) {
+  const int n = static_cast<int>(w->ways.size());
+  calc_link_velocities(model, placement, v, asleep, &w->V);
+  double most = 0;
+  for (int i = 0; i < n; ++i) {
+    const ModelShape& shape = model.shapes[collision->shape[i]];
+    const Collider& collider = shape.collider;
+    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
+    LateWorkspace::Way& way = w->ways[i];
+    const Vec3 centre = collision->X_WS[i] * collider.centre;
+    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
+    way.turn = collider.type == ColliderType::sphere ? 0 : dt * w->V[shape.link].head<3>().norm();
+    way.around = way.turn * collider.bounding_radius;
+    way.most = way.centre.norm() + way.around;
+    most = std::max(most, way.most);
+  }
+  w->pairs.clear();
+  if (2 * most < w->least_tolerance) return false;
+
+  // What leaves the box that was searched around its way is searched for anew.
+  bool strays = false;
+  for (int i = 0; i < n; ++i) {
+    const double slack = 0.5 * w->tolerance[i];
+    if (w->ways[i].most <= slack) continue;
+    const Aabb box = end_box(collision->boxes[i], w->ways[i]);
+    if (contains(collision->swept[i], box, slack)) continue;
+    collision->swept[i] = merged(collision->swept[i], box);
+    strays = true;
+  }
+  if (strays) collision->broad_phase.update(collision->swept);
+
+  const auto rests = [&](int link) {
+    return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
+  };
+  for (const ColliderPair& pair : collision->broad_phase.pairs()) {
+    const LateWorkspace::Way &a = w->ways[pair.a], &b = w->ways[pair.b];
+    const double tolerance = std::min(w->tolerance[pair.a], w->tolerance[pair.b]);
+    if (a.most + b.most < tolerance) continue;
+    const Vec3 way = b.centre - a.centre;
+    const double around = a.around + b.around, motion = way.norm() + around;
+    if (motion < tolerance) continue;
+    const int shape_a = collision->shape[pair.a], shape_b = collision->shape[pair.b];
+    const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
+    if (rests(sa.link) && rests(sb.link)) continue;
+    // collide() looked for all that comes near by a part of this travel, or in any direction by the spin.
+    const double unforeseen = around - collision->spin[pair.a] - collision->spin[pair.b];
+    const bool is_foreseen =
+        off_way(way, collision->travel[pair.b] - collision->travel[pair.a]) + unforeseen < tolerance;
+    // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
+    // convex, it is the gap of those parts that were near.)
+    const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
+    const bool is_known = (a.turn + b.turn) * motion < kLateGrowth * tolerance && unforeseen < tolerance &&
+                          (is_convex_pair || is_foreseen);
+    if (is_known && is_foreseen) continue;
+    if (!overlaps(end_box(collision->boxes[pair.a], a), end_box(collision->boxes[pair.b], b))) continue;
+    if (!can_collide(sa.collider.type, sb.collider.type)) continue;
+    if (has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen) continue;
+    w->pairs.push_back(pair);
+  }
+  return !w->pairs.empty();
+}
+
+bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
+                       CollisionWorkspace* collision, LateWorkspace* w, Contacts* contacts) {
+  const int n = static_cast<int>(w->pairs.size());
+  const int num_blocks = (n + kPairsInBlock - 1) / kPairsInBlock;
+  if (static_cast<int>(collision->blocks.size()) < num_blocks) collision->blocks.resize(num_blocks);
+  w->points_end.resize(n);
+  threads.for_each(num_blocks, [&](int block) {
+    std::vector<ContactPoint>& points = collision->blocks[block].points;
+    points.clear();
+    for (int k = kPairsInBlock * block; k < std::min(n, kPairsInBlock * (block + 1)); ++k) {
+      const int a = collision->shape[w->pairs[k].a], b = collision->shape[w->pairs[k].b];
+      collide(model.shapes[a].collider, shape_pose(model, w->end, a), model.shapes[b].collider,
+              shape_pose(model, w->end, b), 0, &points);
+      w->points_end[k] = static_cast<int>(points.size());
+    }
+  });
+
+  const int before = contacts->size();
+  for (int k = 0; k < n; ++k) {
+    const int begin = k % kPairsInBlock == 0 ? 0 : w->points_end[k - 1];
+    const std::span<const ContactPoint> points(collision->blocks[k / kPairsInBlock].points.data() + begin,
+                                               w->points_end[k] - begin);
+    double deepest = 0;
+    for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
+    const double tolerance = std::min(w->tolerance[w->pairs[k].a], w->tolerance[w->pairs[k].b]);
+    if (deepest >= -tolerance) continue;
+    const int a = collision->shape[w->pairs[k].a], b = collision->shape[w->pairs[k].b];
+    const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
+    const auto speed = [&](const Vec3& p, const Vec3& normal) {
+      return normal.dot(point_velocity(model, placement, *w, link_b, p) -
+                        point_velocity(model, placement, *w, link_a, p));
+    };
+    double start = kInfinity, told = 0;  // [m] least distances: before the step; after it, or zero
+    each_contact(model, *contacts, a, b, [&](int i) {
+      const double rate = speed(contacts->p_WC[i], contacts->normal[i]) + contacts->gap_rate[i];
+      start = std::min(start, contacts->distance[i]);
+      told = std::min(told, contacts->distance[i] + dt * rate);
+    });
+    if (deepest >= told - kLateGrowth * tolerance) continue;
+    const auto shift = [&](int link) -> Vec3 {
+      return link == 0 ? Vec3::Zero() : Vec3(w->end.X_WL[link].p - placement.X_WL[link].p);
+    };
+    const Vec3 way = (shift(link_a) + shift(link_b)) / (link_a == 0 || link_b == 0 ? 1 : 2);
+    const ContactMaterial material = combine_materials(model, a, b);
+    for (const ContactPoint& point : points) {
+      add_contact(model, a, b, point, material, contacts);
+      Vec3& p = contacts->p_WC.back();
+      p -= way;
+      const double rate = speed(p, point.normal);
+      double& distance = contacts->distance.back();
+      distance = start < kInfinity ? start : std::max(0.0, point.distance - dt * rate);
+      contacts->gap_rate.back() = (point.distance - distance) / dt - rate;
+    }
+    contacts->group_begin.push_back(contacts->size());
+  }
+  return contacts->size() > before;
+}
+
+}  // namespace capstan

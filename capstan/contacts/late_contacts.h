@@ -1,0 +1,58 @@
+// Contacts that a step shows only at its end.
+//
+// The contacts of a step are linear in its velocities: the gap phi0 + dt n.(v_b - v_a), with points and
+// normals as they are at its beginning. A body that turns by an angle while it slides by a way ends
+// elsewhere, by about their product; so does one that turns, or flies, because of what hit it in this very
+// step, which collide() cannot know of. Such pairs are looked at again where the answer v of the solver
+// leads. If one overlaps there by more than its contacts tell, the contacts of the end are added to the
+// problem, as
+//
+//   phi(v') = phi0 + dt (n.(v_b' - v_a') + gap_rate)
+//
+// with n, and the arms of its point, as they are at the end, phi0 the distance of the pair before the step
+// and gap_rate such that phi(v) is what it is at the end. The solver goes on from v, with the contacts it
+// had. One point of the world for both bodies: their common momentum is kept.
+//
+// Limits: where contacts tell the truth, nothing is added and v is the answer. Contacts that were there stay,
+// so that two linearizations of one gap together may forbid a little more than the gap itself does. Shapes
+// that are not convex may slide, without turning, into parts of each other that collide() has no contact
+// with.
+#pragma once
+
+#include "capstan/contacts/contacts.h"
+
+namespace capstan {
+
+// An overlap is left alone up to this part of the least half width of the smaller shape (or of a hundredth of
+// its radius if it is flatter), and beyond it, if it grew by no more than a part of that more than contacts
+// tell.
+constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
+
+struct LateWorkspace {
+  std::vector<double> tolerance;  // [colliders] [m]
+  double least_tolerance = 0;     // [m]
+  std::vector<Vec6> V;            // [links] velocities at the beginning of the step with v
+  struct Way {
+    Vec3 centre = Vec3::Zero();   // [m] what its centre goes in the step
+    double turn = 0, around = 0;  // [rad] its turn; [m] what any point goes relative to the centre
+    double most = 0;              // [m] what any point goes
+  };
+  std::vector<Way> ways;            // [colliders]
+  std::vector<ColliderPair> pairs;  // to look at again
+  std::vector<int> points_end;      // [pairs] in its block
+  Placement end;                    // to be computed by the caller
+};
+LateWorkspace make_late_workspace(const Model& model);
+
+// Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
+// were found with, at `placement`; trees may be asleep as in collide().
+bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
+                     std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
+                     LateWorkspace* workspace);
+
+// Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
+// any.
+bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
+                       CollisionWorkspace* collision, LateWorkspace* workspace, Contacts* contacts);
+
+}  // namespace capstan
