@@ -60,10 +60,10 @@ struct IslandSystem {
  private:
   // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
   struct LocalPart {
-    int tree, start;  // local tree and its first local dof
-    int size;         // how many of its dofs move the rows of the group
-    int dofs;         // in dofs_: which these are; -1: all of them
-    int jacobian;     // in jacobians_: size x rows, column-major, the transpose of Problem's
+    int tree, start;     // local tree and its first local dof
+    int size;            // dofs of the tree
+    int dofs, dofs_end;  // in dofs_: those that move the rows of the group; a body's six are not in it
+    int jacobian;        // in jacobians_: size x rows, column-major, the transpose of Problem's
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
@@ -81,7 +81,9 @@ struct IslandSystem {
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);
-  const int* dofs(const LocalPart& part) const { return part.dofs < 0 ? nullptr : dofs_.data() + part.dofs; }
+  static constexpr int kSix[] = {0, 1, 2, 3, 4, 5};
+  const int* dofs(const LocalPart& part) const { return part.size == 6 ? kSix : dofs_.data() + part.dofs; }
+  static int num_dofs(const LocalPart& part) { return part.size == 6 ? 6 : part.dofs_end - part.dofs; }
 };
 
 }  // namespace capstan

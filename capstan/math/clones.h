@@ -1,0 +1,11 @@
+// CAPSTAN_CLONES before a function: it is compiled for AVX2 with fused multiply-add as well, on x86-64, and
+// the processor decides which of the two runs. Only what is inlined into it goes along: CAPSTAN_INLINE before
+// (for a lambda: after) the parameters' list makes sure of that.
+#pragma once
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define CAPSTAN_CLONES __attribute__((target_clones("default", "arch=haswell")))
+#else
+#define CAPSTAN_CLONES
+#endif
+#define CAPSTAN_INLINE __attribute__((always_inline))
