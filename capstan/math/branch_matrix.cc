@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "capstan/math/clones.h"
+
 namespace capstan {
 
 BranchPattern make_branch_pattern(std::vector<int> parent) {
@@ -85,15 +87,44 @@ void half_solve_in_place(const BranchPattern& pattern, const double* factored, i
   }
 }
 
-void half_solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
-                         int end) {
-  for (int k = end - 1; k >= begin; --k) {
-    if (x[k] == 0) continue;
-    const double* row = factored + pattern.row_start[k];
-    const int* column = pattern.columns.data() + pattern.row_start[k];
-    const int last = pattern.row_size(k) - 1;
-    for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * x[k];
-    x[k] /= std::sqrt(row[last]);
+// With D^-1/2 L^-T X, whose rows are final from the last unknown on.
+template <int kFours>
+CAPSTAN_INLINE inline void add_inverse_product(const BranchPattern& pattern, const double* factored,
+                                               std::span<const int> unknowns, int first, double* X,
+                                               double* W) {
+  Four* const x = reinterpret_cast<Four*>(X);
+  Four sum[4 * kFours][kFours] = {};
+  for (auto k = unknowns.rbegin(); k != unknowns.rend(); ++k) {
+    const double* row = factored + pattern.row_start[*k];
+    const int* column = pattern.columns.data() + pattern.row_start[*k];
+    const int last = pattern.row_size(*k) - 1;
+    Four xk[kFours];
+    double size = 0;
+    for (int c = 0; c < kFours; ++c) {
+      xk[c] = x[(*k - first) * kFours + c];
+      size += sum_of(xk[c] * xk[c]);
+    }
+    if (size == 0) continue;
+    for (int i = 0; i < last; ++i) {
+      for (int c = 0; c < kFours; ++c) x[(column[i] - first) * kFours + c] -= row[i] * xk[c];
+    }
+    const double inverse = 1 / row[last];
+    for (int r = 0; r < 4 * kFours; ++r) {
+      for (int c = 0; c < kFours; ++c) sum[r][c] += xk[r / 4][r % 4] * inverse * xk[c];
+    }
+  }
+  for (int r = 0; r < 4 * kFours; ++r) {
+    for (int c = 0; c < kFours; ++c) reinterpret_cast<Four*>(W)[r * kFours + c] += sum[r][c];
+  }
+}
+
+CAPSTAN_CLONES void add_inverse_product(const BranchPattern& pattern, const double* factored,
+                                        std::span<const int> unknowns, int first, int columns, double* X,
+                                        double* W) {
+  if (columns == 4) {
+    add_inverse_product<1>(pattern, factored, unknowns, first, X, W);
+  } else {
+    add_inverse_product<2>(pattern, factored, unknowns, first, X, W);
   }
 }
 

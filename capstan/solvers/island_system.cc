@@ -17,17 +17,19 @@ namespace {
 template <int Rows, int N>
 CAPSTAN_INLINE inline void add_motion(const double* JT, int rows, int size, const double* x, double* u) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
+  constexpr int kMost = Rows > 0 ? Rows : 6;
+  int i = 0;
+  if constexpr (N == 0) {
+    Four sum[kMost] = {};
+    for (; i + 4 <= n; i += 4) {
+      const Four at = *reinterpret_cast<const Four*>(x + i);
+      for (int r = 0; r < R; ++r) sum[r] += *reinterpret_cast<const Four*>(JT + n * r + i) * at;
+    }
+    for (int r = 0; r < R; ++r) u[r] += sum_of(sum[r]);
+  }
   for (int r = 0; r < R; ++r) {
     double sum = 0;
-    int i = 0;
-    if (N == 0) {
-      double part[4] = {};
-      for (; i + 4 <= n; i += 4) {
-        for (int k = 0; k < 4; ++k) part[k] += JT[n * r + i + k] * x[i + k];
-      }
-      sum = (part[0] + part[1]) + (part[2] + part[3]);
-    }
-    for (; i < n; ++i) sum += JT[n * r + i] * x[i];
+    for (int k = i; k < n; ++k) sum += JT[n * r + k] * x[k];
     u[r] += sum;
   }
 }
@@ -186,8 +188,16 @@ void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
   LocalPart local{t, start[t], n, 0, 0, static_cast<int>(jacobians_.size())};
   if (n != 6) {
     local.dofs = static_cast<int>(dofs_.size());
-    for (int k = 0; k < n; ++k) {
-      if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; })) dofs_.push_back(k);
+    const BranchPattern& pattern = problem->model->pattern;
+    const int first = problem->model->trees[part.tree].dof_begin;
+    if (part.last_dof >= 0) {
+      const int* path = pattern.columns.data() + pattern.row_start[part.last_dof];
+      for (int i = 0; i < pattern.row_size(part.last_dof); ++i) dofs_.push_back(path[i] - first);
+    } else {
+      for (int k = 0; k < n; ++k) {
+        if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; }))
+          dofs_.push_back(k);
+      }
     }
     local.dofs_end = static_cast<int>(dofs_.size());
   }

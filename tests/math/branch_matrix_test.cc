@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <numeric>
 #include <random>
 
 namespace capstan {
@@ -31,10 +32,21 @@ TEST(BranchMatrix, SolvesLikeADenseFactorization) {
     ASSERT_EQ(factor(pattern, factored.data()), -1);
     solve_in_place(pattern, factored.data(), x.data());
     EXPECT_LT((x - dense.llt().solve(b)).norm(), 1e-13);
-    VecX half_b = b, half_y = y;  // b^T H^-1 y = b^T b
-    half_solve_in_place(pattern, factored.data(), half_b.data(), 0, n);
-    half_solve_in_place(pattern, factored.data(), half_y.data(), 0, n);
-    EXPECT_NEAR(half_b.dot(half_y), b.squaredNorm(), 1e-12 * n);
+    // X^T H^-1 X, of all unknowns and of one with its ancestors, in memory that begins with unknown 0.
+    std::vector<int> unknowns(n);
+    std::iota(unknowns.begin(), unknowns.end(), 0);
+    const int last = pattern.row_start[n - 1];
+    const std::vector<int> path(pattern.columns.begin() + last, pattern.columns.end());
+    for (const std::vector<int>& list : {unknowns, path}) {
+      for (const int columns : {4, 8}) {
+        MatX X = MatX::Zero(columns, n);
+        for (const int k : list) X.col(k) = VecX::Random(columns);
+        const MatX expected = 2 * MatX::Identity(columns, columns) + X * dense.llt().solve(X.transpose());
+        MatX W = 2 * MatX::Identity(columns, columns);
+        add_inverse_product(pattern, factored.data(), list, 0, columns, X.data(), W.data());
+        EXPECT_LT((W - expected).norm(), 1e-12 * expected.norm());
+      }
+    }
   }
 }
 
