@@ -106,7 +106,8 @@ struct Motion::Scratch {
   VecX tau, inverse, external;   // k_1, ID, external forces
   VecX M;                        // mass matrix at q^theta
   VecX m, m_trial, v_trial, dv;  // residuals and steps
-  std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
+  VecX M_dv;
+  std::vector<MatX> jacobian;  // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
 };
@@ -149,7 +150,7 @@ Motion make_motion(const Model& model) {
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x :
-       {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv}) {
+       {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv, &s.M_dv}) {
     *x = VecX::Zero(nv);
   }
   return motion;
@@ -271,8 +272,11 @@ void calc_residual(const Model& model, const Batch& b, const State& state, doubl
     b.of(*m) = dt * b.of(s.inverse);
   } else {  // s.M and s.inverse (the bias forces) are those of q0, v0
     b.of(s.dv) = b.of(v) - b.of(state.v);
-    multiply(model.pattern, s.M.data(), s.dv.data(), m->data(), b.forces.dof_begin, b.forces.dof_end);
-    b.of(*m) += dt * b.of(s.inverse);
+    b.of(*m) = dt * b.of(s.inverse);
+    if (!b.of(s.dv).isZero(0)) {
+      multiply(model.pattern, s.M.data(), s.dv.data(), s.M_dv.data(), b.forces.dof_begin, b.forces.dof_end);
+      b.of(*m) += b.of(s.M_dv);
+    }
   }
   calc_joint_forces(model, b, state, dt, scheme, v, s);
   b.of(*m) -= dt * (b.of(s.tau) + b.of(s.external));

@@ -7,6 +7,18 @@
 #include "capstan/math/clones.h"
 
 namespace capstan {
+namespace {
+
+// y -= a x, n numbers each.
+CAPSTAN_INLINE inline void subtract(double a, const double* x, int n, double* y) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    *reinterpret_cast<Four*>(y + i) -= a * *reinterpret_cast<const Four*>(x + i);
+  }
+  for (; i < n; ++i) y[i] -= a * x[i];
+}
+
+}  // namespace
 
 BranchPattern make_branch_pattern(std::vector<int> parent) {
   BranchPattern pattern;
@@ -31,7 +43,8 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot) 
   return factor(pattern, values, smallest_pivot, 0, pattern.size());
 }
 
-int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin, int end) {
+CAPSTAN_CLONES int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin,
+                          int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
   for (int k = end - 1; k >= begin; --k) {
@@ -43,10 +56,7 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot, 
     const double inverse = 1 / pivot;
     for (int i = last - 1; i >= 0; --i) {
       const double a = row[i] * inverse;
-      if (a != 0) {
-        double* ancestor_row = values + start[column[i]];
-        for (int j = 0; j <= i; ++j) ancestor_row[j] -= a * row[j];
-      }
+      if (a != 0) subtract(a, row, i + 1, values + start[column[i]]);
       row[i] = a;
     }
   }
@@ -57,7 +67,8 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
   solve_in_place(pattern, factored, x, 0, pattern.size());
 }
 
-void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end) {
+CAPSTAN_CLONES void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
+                                   int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
   for (int k = end - 1; k >= begin; --k) {  // L^T
@@ -77,54 +88,58 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
   }
 }
 
-void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x) {
+CAPSTAN_CLONES void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k,
+                                        double* x) {
   const int* columns = pattern.columns.data() + pattern.row_start[k];
   for (int i = pattern.row_size(k) - 1; i >= 0; --i) {
     const double* row = factored + pattern.row_start[columns[i]];  // the first i of it are those of x
     const double xi = x[i];
-    for (int j = 0; j < i; ++j) x[j] -= row[j] * xi;
+    subtract(xi, row, i, x);
     x[i] = xi / std::sqrt(row[i]);
   }
 }
 
-// With D^-1/2 L^-T X, whose rows are final from the last unknown on.
-template <int kFours>
+// With L^-T X, whose rows are final from the last unknown on.
+template <int kRows>
 CAPSTAN_INLINE inline void add_inverse_product(const BranchPattern& pattern, const double* factored,
                                                std::span<const int> unknowns, int first, double* X,
                                                double* W) {
+  constexpr int kFours = (kRows + 3) / 4, kColumns = 4 * kFours;
   Four* const x = reinterpret_cast<Four*>(X);
-  Four sum[4 * kFours][kFours] = {};
+  Four sum[kRows][kFours] = {};
   for (auto k = unknowns.rbegin(); k != unknowns.rend(); ++k) {
+    const double* at = X + (*k - first) * kColumns;
+    int r = 0;
+    while (r < kRows && at[r] == 0) ++r;
+    if (r == kRows) continue;
     const double* row = factored + pattern.row_start[*k];
     const int* column = pattern.columns.data() + pattern.row_start[*k];
     const int last = pattern.row_size(*k) - 1;
-    Four xk[kFours];
-    double size = 0;
+    Four xk[kFours], scaled[kFours];
+    const double inverse = 1 / row[last];
     for (int c = 0; c < kFours; ++c) {
       xk[c] = x[(*k - first) * kFours + c];
-      size += sum_of(xk[c] * xk[c]);
+      scaled[c] = inverse * xk[c];
     }
-    if (size == 0) continue;
     for (int i = 0; i < last; ++i) {
       for (int c = 0; c < kFours; ++c) x[(column[i] - first) * kFours + c] -= row[i] * xk[c];
     }
-    const double inverse = 1 / row[last];
-    for (int r = 0; r < 4 * kFours; ++r) {
-      for (int c = 0; c < kFours; ++c) sum[r][c] += xk[r / 4][r % 4] * inverse * xk[c];
+    for (r = 0; r < kRows; ++r) {
+      for (int c = 0; c < kFours; ++c) sum[r][c] += at[r] * scaled[c];
     }
   }
-  for (int r = 0; r < 4 * kFours; ++r) {
+  for (int r = 0; r < kRows; ++r) {
     for (int c = 0; c < kFours; ++c) reinterpret_cast<Four*>(W)[r * kFours + c] += sum[r][c];
   }
 }
 
 CAPSTAN_CLONES void add_inverse_product(const BranchPattern& pattern, const double* factored,
-                                        std::span<const int> unknowns, int first, int columns, double* X,
+                                        std::span<const int> unknowns, int first, int rows, double* X,
                                         double* W) {
-  if (columns == 4) {
-    add_inverse_product<1>(pattern, factored, unknowns, first, X, W);
+  if (rows <= 3) {
+    add_inverse_product<3>(pattern, factored, unknowns, first, X, W);
   } else {
-    add_inverse_product<2>(pattern, factored, unknowns, first, X, W);
+    add_inverse_product<6>(pattern, factored, unknowns, first, X, W);
   }
 }
 
@@ -132,8 +147,8 @@ void multiply(const BranchPattern& pattern, const double* values, const double* 
   multiply(pattern, values, x, y, 0, pattern.size());
 }
 
-void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y, int begin,
-              int end) {
+CAPSTAN_CLONES void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y,
+                             int begin, int end) {
   std::fill(y + begin, y + end, 0.0);
   for (int k = begin; k < end; ++k) {
     const double* row = values + pattern.row_start[k];

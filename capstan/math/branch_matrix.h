@@ -43,11 +43,11 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
 // entries only, root first, and stays so. Then u^T H^-1 v is the dot product of two such vectors.
 void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x);
 
-// W += X^T H^-1 X with a factored H: X has `columns` (4 or 8) numbers for each unknown, one unknown after the
-// other, the first of them `first`; it is zero but for `unknowns`, in order, who are there with all their
-// ancestors. Overwrites X. W is columns x columns, symmetric.
+// W += X H^-1 X^T with a factored H and X of 3 or 6 rows, stored as its columns, 4 or 8 numbers for each
+// unknown, the first of them `first`; it is zero but for `unknowns`, in order, which are there with all their
+// ancestors. Overwrites X. W has the rows of X, of 4 or 8 numbers.
 void add_inverse_product(const BranchPattern& pattern, const double* factored, std::span<const int> unknowns,
-                         int first, int columns, double* X, double* W);
+                         int first, int rows, double* X, double* W);
 
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);

@@ -157,13 +157,13 @@ struct Assembler {
       }
       const std::span<const int> dofs = dofs_of(part);
       double* X = solve_scratch(tree.num_dofs());
-      const int columns = rows <= 4 ? 4 : 8;
+      const int size = rows <= 3 ? 3 : 6, columns = rows <= 3 ? 4 : 8;
       for (const int k : dofs) {
         double* x = X + columns * (k - tree.dof_begin);
         for (int r = 0; r < columns; ++r) x[r] = r < rows ? J(r, k - tree.dof_begin) : 0;
       }
       double product[64] = {};
-      add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, columns, X,
+      add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, size, X,
                           product);
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < rows; ++j) W(i, j) += product[columns * i + j];

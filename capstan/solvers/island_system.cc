@@ -9,77 +9,88 @@
 namespace capstan {
 namespace {
 
-// Below, J^T of a part is n x rows, its columns one after the other; n are the dofs of the tree. Rows and N
-// are the sizes where the compiler knows them, 0 where it does not: nearly all parts are of a free body (N =
-// 6) and have the rows of one contact (3) or of several (6). `dofs` are those of a larger tree that move the
-// rows at all; loops over the others would cost less than to tell them apart, but for the columns of a
-// product.
+// Jacobians of a free body have six rows, those of larger trees whole fours, of which the last end with
+// zeros.
+constexpr int padded_size(int dofs) {
+  return dofs == 6 ? 6 : (dofs + 3) / 4 * 4;
+}
+CAPSTAN_INLINE inline Four& four(double* x) {
+  return *reinterpret_cast<Four*>(x);
+}
+CAPSTAN_INLINE inline const Four& four(const double* x) {
+  return *reinterpret_cast<const Four*>(x);
+}
+
+// Below, J^T of a part is n x rows, its columns one after the other; n is padded_size(). Rows and N are the
+// sizes where the compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and
+// have the rows of one contact (3) or of several (6). x and y of larger trees are padded, too.
 template <int Rows, int N>
 CAPSTAN_INLINE inline void add_motion(const double* JT, int rows, int size, const double* x, double* u) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  constexpr int kMost = Rows > 0 ? Rows : 6;
-  int i = 0;
-  if constexpr (N == 0) {
-    Four sum[kMost] = {};
-    for (; i + 4 <= n; i += 4) {
-      const Four at = *reinterpret_cast<const Four*>(x + i);
-      for (int r = 0; r < R; ++r) sum[r] += *reinterpret_cast<const Four*>(JT + n * r + i) * at;
+  if constexpr (N > 0) {
+    for (int r = 0; r < R; ++r) {
+      double sum = 0;
+      for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[i];
+      u[r] += sum;
+    }
+  } else {
+    Four sum[Rows > 0 ? Rows : 6] = {};
+    for (int i = 0; i < n; i += 4) {
+      for (int r = 0; r < R; ++r) sum[r] += four(JT + n * r + i) * four(x + i);
     }
     for (int r = 0; r < R; ++r) u[r] += sum_of(sum[r]);
-  }
-  for (int r = 0; r < R; ++r) {
-    double sum = 0;
-    for (int k = i; k < n; ++k) sum += JT[n * r + k] * x[k];
-    u[r] += sum;
   }
 }
 
 template <int Rows, int N>
-CAPSTAN_INLINE inline void add_impulse(const double* __restrict JT, int rows, int size,
-                                       const double* __restrict f, double* __restrict y) {
+CAPSTAN_INLINE inline void add_impulse(const double* JT, int rows, int size, const double* f, double* y) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  if constexpr (Rows > 0) {
-    for (int i = 0; i < n; ++i) {
-      double sum = y[i];
-      for (int r = 0; r < R; ++r) sum += JT[n * r + i] * f[r];
-      y[i] = sum;
-    }
-  } else {
+  if constexpr (N > 0) {
     for (int r = 0; r < R; ++r) {
       for (int i = 0; i < n; ++i) y[i] += JT[n * r + i] * f[r];
+    }
+  } else {
+    for (int i = 0; i < n; i += 4) {
+      Four sum = four(y + i);
+      for (int r = 0; r < R; ++r) sum += four(JT + n * r + i) * f[r];
+      four(y + i) = sum;
     }
   }
 }
 
 // T = J^T G, n x rows; G has the leading dimension 6 and is symmetric.
 template <int Rows, int N>
-CAPSTAN_INLINE inline void multiply_hessian(const double* __restrict JT, int rows, int size,
-                                            const double* __restrict G, double* __restrict T) {
+CAPSTAN_INLINE inline void multiply_hessian(const double* JT, int rows, int size, const double* G,
+                                            double* T) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  for (int r = 0; r < R; ++r) {
-    if constexpr (Rows > 0) {
-      for (int i = 0; i < n; ++i) {
-        double sum = 0;
-        for (int s = 0; s < R; ++s) sum += JT[n * s + i] * G[6 * r + s];
-        T[n * r + i] = sum;
-      }
-    } else {
-      for (int i = 0; i < n; ++i) T[n * r + i] = 0;
+  if constexpr (N > 0) {
+    for (int r = 0; r < R; ++r) {
+      double t[N] = {};
       for (int s = 0; s < R; ++s) {
-        for (int i = 0; i < n; ++i) T[n * r + i] += JT[n * s + i] * G[6 * r + s];
+        for (int i = 0; i < N; ++i) t[i] += JT[N * s + i] * G[6 * r + s];
+      }
+      for (int i = 0; i < N; ++i) T[N * r + i] = t[i];
+    }
+  } else {
+    for (int i = 0; i < n; i += 4) {
+      Four J[Rows > 0 ? Rows : 6];
+      for (int r = 0; r < R; ++r) J[r] = four(JT + n * r + i);
+      for (int r = 0; r < R; ++r) {
+        Four sum = {};
+        for (int s = 0; s < R; ++s) sum += J[s] * G[6 * r + s];
+        four(T + n * r + i) = sum;
       }
     }
   }
 }
 
-// block += Ja^T Tb^T for the columns dofs_b and the rows from the column's own on (`lower`) or all; the block
-// is that of two whole trees.
+// block += Ja^T Tb^T; the block is that of two whole trees and has `height` rows. Of larger trees only the
+// columns dofs_b, since the others of Tb are zero, and if kLower the lower triangle (with some of the upper).
 template <int Rows, int N, bool kLower>
-CAPSTAN_INLINE inline void add_product(const double* __restrict JaT, int na, const double* __restrict Tb,
-                                       int nb, const int* dofs_b, int num_b, int rows,
-                                       double* __restrict block) {
+CAPSTAN_INLINE inline void add_product(const double* JaT, int na, const double* Tb, int nb, const int* dofs_b,
+                                       int num_b, int rows, double* block, int height) {
   const int R = Rows > 0 ? Rows : rows;
-  if constexpr (N > 0) {  // so few dofs that the whole block is faster than its lower triangle
+  if constexpr (N > 0) {
     for (int k = 0; k < N; ++k) {
       double sum[N];
       for (int i = 0; i < N; ++i) sum[i] = block[N * k + i];
@@ -90,21 +101,18 @@ CAPSTAN_INLINE inline void add_product(const double* __restrict JaT, int na, con
     }
   } else {
     for (int b = 0; b < num_b; ++b) {
-      const int k = dofs_b[b];
-      double* column = block + static_cast<long>(na) * k;
-      if constexpr (Rows > 0) {
-        double t[Rows];
-        for (int r = 0; r < Rows; ++r) t[r] = Tb[nb * r + k];
-        for (int i = kLower ? k : 0; i < na; ++i) {
-          double sum = column[i];
-          for (int r = 0; r < Rows; ++r) sum += JaT[na * r + i] * t[r];
-          column[i] = sum;
-        }
-      } else {
-        for (int r = 0; r < R; ++r) {
-          const double t = Tb[nb * r + k];
-          for (int i = kLower ? k : 0; i < na; ++i) column[i] += JaT[na * r + i] * t;
-        }
+      const int k = dofs_b[b], top = kLower ? k : 0;
+      double* column = block + static_cast<long>(height) * k;
+      double t[Rows > 0 ? Rows : 6];
+      for (int r = 0; r < R; ++r) t[r] = Tb[nb * r + k];
+      int i = height - 4;
+      for (; i >= (kLower && top >= 4 ? top - 3 : top); i -= 4) {  // from below, where all columns end
+        Four sum = four(column + i);
+        for (int r = 0; r < R; ++r) sum += four(JaT + na * r + i) * t[r];
+        four(column + i) = sum;
+      }
+      for (i += 3; i >= top; --i) {
+        for (int r = 0; r < R; ++r) column[i] += JaT[na * r + i] * t[r];
       }
     }
   }
@@ -140,13 +148,16 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   A_start_.assign(1, 0);
   pattern_.sizes.resize(n);
   pattern_.pairs.clear();
+  padded_start_.assign(1, 0);
   for (int t = 0; t < n; ++t) {
     const int tree_id = all.trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
     local_tree[tree_id] = t;
     start.push_back(start.back() + size);
     pattern_.sizes[t] = size;
     A_start_.push_back(A_start_.back() + size * size);
+    padded_start_.push_back(padded_start_.back() + (size == 6 ? 0 : padded_size(size)));
   }
+  padded_.assign(padded_start_.back(), 0.0);
   contact_start.assign(1, 0);
   groups_.clear();
   parts_.clear();
@@ -185,7 +196,7 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
 void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
   const double* J = problem->jacobians.data() + part.jacobian;
   const int t = local_tree[part.tree], n = pattern_.sizes[t], rows = c.num_rows;
-  LocalPart local{t, start[t], n, 0, 0, static_cast<int>(jacobians_.size())};
+  LocalPart local{t, start[t], n, padded_start_[t], 0, 0, static_cast<int>(jacobians_.size())};
   if (n != 6) {
     local.dofs = static_cast<int>(dofs_.size());
     const BranchPattern& pattern = problem->model->pattern;
@@ -201,10 +212,12 @@ void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
     }
     local.dofs_end = static_cast<int>(dofs_.size());
   }
-  jacobians_.resize(jacobians_.size() + n * rows);
+  const int ld = padded_size(n);
+  jacobians_.resize(jacobians_.size() + ld * rows);
   double* JT = jacobians_.data() + local.jacobian;
   for (int r = 0; r < rows; ++r) {
-    for (int k = 0; k < n; ++k) JT[n * r + k] = J[rows * k + r];
+    for (int k = 0; k < n; ++k) JT[ld * r + k] = J[rows * k + r];
+    for (int k = n; k < ld; ++k) JT[ld * r + k] = 0;
   }
   parts_.push_back(local);
 }
@@ -252,14 +265,18 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
                                               std::vector<Vec3>* contact_velocity) const {
   U->resize(num_groups());
   contact_velocity->resize(num_contacts());
+  for (int t = 0; t < num_trees(); ++t) {
+    if (pattern_.sizes[t] == 6) continue;
+    std::copy_n(x.data() + start[t], pattern_.sizes[t], padded_.data() + padded_start_[t]);
+  }
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     double u[6] = {};
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
       with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, x.data() + part.start,
-                            u);
+        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                            N > 0 ? x.data() + part.start : padded_.data() + part.padded, u);
       });
     }
     for (int r = 0; r < 6; ++r) (*U)[g][r] = u[r];
@@ -283,15 +300,20 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
 
 CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vector y) const {
   y.setZero();
+  std::fill(padded_.begin(), padded_.end(), 0.0);
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
       with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, f[g].data(),
-                             y.data() + part.start);
+        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                             f[g].data(), N > 0 ? y.data() + part.start : padded_.data() + part.padded);
       });
     }
+  }
+  for (int t = 0; t < num_trees(); ++t) {
+    if (pattern_.sizes[t] == 6) continue;
+    std::copy_n(padded_.data() + padded_start_[t], pattern_.sizes[t], y.data() + start[t]);
   }
 }
 
@@ -305,23 +327,25 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;
-      product_.resize(6 * A.size);
+      const int na = padded_size(A.size);
+      product_.resize(6 * na);
       with_sizes(rows, A.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-        multiply_hessian<Rows, N>(JaT, rows, A.size, G[g].data(), product_.data());
-        add_product<Rows, N, true>(JaT, A.size, product_.data(), A.size, dofs(A), num_dofs(A), rows,
-                                   H.block(A.tree, A.tree));
+        multiply_hessian<Rows, N>(JaT, rows, na, G[g].data(), product_.data());
+        add_product<Rows, N, true>(JaT, na, product_.data(), na, dofs(A), num_dofs(A), rows,
+                                   H.block(A.tree, A.tree), A.size);
       });
       // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
       for (int b = group.part_begin; b < a; ++b, ++pair) {
         const LocalPart& B = parts_[b];
         const double* JbT = jacobians_.data() + B.jacobian;
+        const int nb = padded_size(B.size);
         with_sizes(rows, A.size == 6 && B.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
           if (B.tree > A.tree) {
-            add_product<Rows, N, false>(JbT, B.size, product_.data(), A.size, dofs(A), num_dofs(A), rows,
-                                        H.pair_block(pair));
+            add_product<Rows, N, false>(JbT, nb, product_.data(), na, dofs(A), num_dofs(A), rows,
+                                        H.pair_block(pair), B.size);
           } else {
-            add_product<Rows, N, false>(product_.data(), A.size, JbT, B.size, dofs(B), num_dofs(B), rows,
-                                        H.pair_block(pair));
+            add_product<Rows, N, false>(product_.data(), na, JbT, nb, dofs(B), num_dofs(B), rows,
+                                        H.pair_block(pair), A.size);
           }
         });
       }

@@ -62,8 +62,9 @@ struct IslandSystem {
   struct LocalPart {
     int tree, start;     // local tree and its first local dof
     int size;            // dofs of the tree
+    int padded;          // in padded_: the tree's dofs; a body has none there
     int dofs, dofs_end;  // in dofs_: those that move the rows of the group; a body's six are not in it
-    int jacobian;        // in jacobians_: size x rows, column-major, the transpose of Problem's
+    int jacobian;        // in jacobians_: the transpose of Problem's, column-major, padded_size(size) x rows
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
@@ -72,6 +73,8 @@ struct IslandSystem {
   std::vector<LocalPart> parts_;
   std::vector<int> dofs_;  // within the tree
   std::vector<double> jacobians_;
+  std::vector<int> padded_start_;       // [trees]
+  mutable std::vector<double> padded_;  // a vector whose larger trees have whole fours, the last with zeros
 
   std::vector<double> A_values_, arena_, product_;
   std::vector<int> A_start_;
