@@ -3,8 +3,10 @@
 // (for a lambda: after) the parameters' list makes sure of that.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define CAPSTAN_CLONES __attribute__((target_clones("default", "arch=haswell")))
+// x86-64-v3 is what every processor with AVX2 can do; "arch=haswell" would be asked of Haswell itself only.
+#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__)
+#define CAPSTAN_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
 #else
 #define CAPSTAN_CLONES
 #endif
