@@ -155,11 +155,21 @@ CAPSTAN_CLONES void multiply(const BranchPattern& pattern, const double* values,
     const int* column = pattern.columns.data() + pattern.row_start[k];
     const int last = pattern.row_size(k) - 1;
     double yk = row[last] * x[k];
-    for (int i = 0; i < last; ++i) {
-      yk += row[i] * x[column[i]];
-      y[column[i]] += row[i] * x[k];
+    Four sum = {};
+    for (int i = 0; i < last;) {
+      const int c = column[i];
+      if (i + 4 <= last && column[i + 3] == c + 3) {  // four in a row: they ascend
+        const Four a = *reinterpret_cast<const Four*>(row + i);
+        sum += a * *reinterpret_cast<const Four*>(x + c);
+        *reinterpret_cast<Four*>(y + c) += a * x[k];
+        i += 4;
+      } else {
+        yk += row[i] * x[c];
+        y[c] += row[i] * x[k];
+        ++i;
+      }
     }
-    y[k] += yk;
+    y[k] += yk + sum_of(sum);
   }
 }
 

@@ -160,7 +160,8 @@ struct Assembler {
       const int size = rows <= 3 ? 3 : 6, columns = rows <= 3 ? 4 : 8;
       for (const int k : dofs) {
         double* x = X + columns * (k - tree.dof_begin);
-        for (int r = 0; r < columns; ++r) x[r] = r < rows ? J(r, k - tree.dof_begin) : 0;
+        const double* column = J.data() + rows * (k - tree.dof_begin);
+        for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
       }
       double product[64] = {};
       add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, size, X,

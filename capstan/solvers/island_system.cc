@@ -213,11 +213,16 @@ void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
     local.dofs_end = static_cast<int>(dofs_.size());
   }
   const int ld = padded_size(n);
-  jacobians_.resize(jacobians_.size() + ld * rows);
+  jacobians_.resize(jacobians_.size() + ld * rows, 0.0);
   double* JT = jacobians_.data() + local.jacobian;
-  for (int r = 0; r < rows; ++r) {
-    for (int k = 0; k < n; ++k) JT[ld * r + k] = J[rows * k + r];
-    for (int k = n; k < ld; ++k) JT[ld * r + k] = 0;
+  if (n == 6) {
+    for (int r = 0; r < rows; ++r) {
+      for (int k = 0; k < 6; ++k) JT[6 * r + k] = J[rows * k + r];
+    }
+  } else {
+    for (int i = local.dofs; i < local.dofs_end; ++i) {
+      for (int r = 0; r < rows; ++r) JT[ld * r + dofs_[i]] = J[rows * dofs_[i] + r];
+    }
   }
   parts_.push_back(local);
 }
