@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -100,8 +101,8 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   calc_forces(model, g->all, q, v, control, tau, g);
 }
 
-void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
-                 const VecX& control, VecX* tau, ForceGradient* g) {
+CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range, const VecX& q,
+                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g) {
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];

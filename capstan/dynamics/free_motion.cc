@@ -233,9 +233,14 @@ void assemble_system(const Model& model, const Batch& b, int begin, int end, dou
                      const Scratch& s, VecX* A) {
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
   const BranchPattern& pattern = model.system_pattern;
-  A->segment(pattern.row_start[begin], pattern.row_start[end] - pattern.row_start[begin]).setZero();
-  for (int i = model.pattern.row_start[begin]; i < model.pattern.row_start[end]; ++i)
-    (*A)[model.mass_in_system[i]] = s.M[i];
+  const int begin_of_A = pattern.row_start[begin], size = pattern.row_start[end] - begin_of_A;
+  const int begin_of_M = model.pattern.row_start[begin], end_of_M = model.pattern.row_start[end];
+  if (end_of_M - begin_of_M == size) {  // the same pattern
+    A->segment(begin_of_A, size) = s.M.segment(begin_of_M, size);
+  } else {
+    A->segment(begin_of_A, size).setZero();
+    for (int i = begin_of_M; i < end_of_M; ++i) (*A)[model.mass_in_system[i]] = s.M[i];
+  }
   if (dd == 0) return;
   for (int k = begin; k < end; ++k) {
     (*A)[pattern.row_start[k + 1] - 1] += kk * s.gradient.stiffness[k] + dd * s.gradient.damping[k];

@@ -10,6 +10,7 @@
 #else
 #define CAPSTAN_CLONES
 #endif
+#define CAPSTAN_FLAT_CLONES __attribute__((flatten)) CAPSTAN_CLONES
 #define CAPSTAN_INLINE __attribute__((always_inline))
 
 namespace capstan {

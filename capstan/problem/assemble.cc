@@ -6,6 +6,7 @@
 
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/branch_matrix.h"
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
@@ -163,7 +164,8 @@ struct Assembler {
         const double* column = J.data() + rows * (k - tree.dof_begin);
         for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
       }
-      double product[64] = {};
+      double product[48];
+      std::fill_n(product, size * columns, 0.0);
       add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, size, X,
                           product);
       for (int i = 0; i < rows; ++i) {
@@ -296,14 +298,13 @@ struct Assembler {
             std::max(contacts.link_a[i], contacts.link_b[i])};
   }
 
-  void make_contact_group(const Contacts& contacts, const ConstraintGroup& group) {
+  CAPSTAN_FLAT_CLONES void make_contact_group(const Contacts& contacts, const ConstraintGroup& group) {
     const auto [link_a, link_b] = links_of(contacts, group.contact_begin);
     const Vec3 origin = contacts.p_WC[group.contact_begin];
     add_motion(group, link_a, origin, -1);
     add_motion(group, link_b, origin, 1);
     const bool bodies = has_bodies_only(group);
-    Mat6 W;
-    if (!bodies) W = calc_delassus(group);
+    const Mat6 W = bodies ? Mat6(Mat6::Zero()) : calc_delassus(group);
     const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       const double sign = contacts.link_a[i] == link_a ? 1 : -1;
@@ -318,7 +319,7 @@ struct Assembler {
     }
   }
 
-  void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
+  CAPSTAN_FLAT_CLONES void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
     const int i = group.contact_begin;
     const auto [link_a, link_b] = links_of(contacts, i);
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
