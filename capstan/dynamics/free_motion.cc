@@ -106,8 +106,8 @@ struct Motion::Scratch {
   VecX tau, inverse, external;   // k_1, ID, external forces
   VecX M;                        // mass matrix at q^theta
   VecX m, m_trial, v_trial, dv;  // residuals and steps
-  VecX M_dv;
-  std::vector<MatX> jacobian;  // [trees] of m, for the implicit schemes
+  VecX M_dv;                     // in calc_residual
+  std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
 };

@@ -97,47 +97,6 @@ CAPSTAN_INLINE inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
   return A;
 }
 
-// Velocities of links, and with kRates also what depends on them.
-template <bool kRates>
-CAPSTAN_INLINE inline void calc_velocity(const Model& model, const Placement& placement, const VecX& v,
-                                         Velocity* velocity, int begin, int end) {
-  for (int l = begin; l < end; ++l) {
-    const Link& link = model.links[l];
-    if (link.parent == 0 && link.stage_end == link.stage_begin + 1 &&
-        model.stages[link.stage_begin].type == StageType::free) {
-      calc_free_velocity(model.stages[link.stage_begin].v, link.X_PL.R, v, l, velocity);
-      continue;
-    }
-    Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
-    if constexpr (!kRates) {
-      for (int k = link.dof_begin; k < link.dof_end; ++k) V += v[k] * placement.S[k];
-      velocity->V[l] = V;
-      continue;
-    }
-    Vec6 bias = Vec6::Zero();
-    for (int s = link.stage_begin; s < link.stage_end; ++s) {
-      const Stage& stage = model.stages[s];
-      int k = stage.v;
-      if (stage.type == StageType::free) {  // the slides come before the turns
-        const Vec6 V_before = V;
-        for (; k < stage.v + 3; ++k) {
-          velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
-          V += v[k] * placement.S[k];
-        }
-      }
-      const Vec6 V_before = V;
-      const int last = stage.v + stage_dofs(stage.type);
-      for (; k < last; ++k) {
-        velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
-        V += v[k] * placement.S[k];
-      }
-      for (k = stage.v; k < last; ++k) bias += v[k] * velocity->S_dot[k];
-    }
-    velocity->V[l] = V;
-    velocity->bias[l] = bias;
-  }
-}
-
 }  // namespace
 
 Placement make_placement(const Model& model) {
@@ -248,12 +207,36 @@ CAPSTAN_CLONES void calc_placement(const Model& model, const VecX& q, Placement*
 
 CAPSTAN_CLONES void calc_velocity(const Model& model, const Placement& placement, const VecX& v,
                                   Velocity* velocity, int begin, int end) {
-  calc_velocity<true>(model, placement, v, velocity, begin, end);
-}
-
-CAPSTAN_CLONES void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v,
-                                         Velocity* velocity, int begin, int end) {
-  calc_velocity<false>(model, placement, v, velocity, begin, end);
+  for (int l = begin; l < end; ++l) {
+    const Link& link = model.links[l];
+    if (link.parent == 0 && link.stage_end == link.stage_begin + 1 &&
+        model.stages[link.stage_begin].type == StageType::free) {
+      calc_free_velocity(model.stages[link.stage_begin].v, link.X_PL.R, v, l, velocity);
+      continue;
+    }
+    Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
+    Vec6 bias = Vec6::Zero();
+    for (int s = link.stage_begin; s < link.stage_end; ++s) {
+      const Stage& stage = model.stages[s];
+      int k = stage.v;
+      if (stage.type == StageType::free) {  // the slides come before the turns
+        const Vec6 V_before = V;
+        for (; k < stage.v + 3; ++k) {
+          velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
+          V += v[k] * placement.S[k];
+        }
+      }
+      const Vec6 V_before = V;
+      const int last = stage.v + stage_dofs(stage.type);
+      for (; k < last; ++k) {
+        velocity->S_dot[k] = cross_motion(V_before, placement.S[k]);
+        V += v[k] * placement.S[k];
+      }
+      for (k = stage.v; k < last; ++k) bias += v[k] * velocity->S_dot[k];
+    }
+    velocity->V[l] = V;
+    velocity->bias[l] = bias;
+  }
 }
 
 Transform body_pose(const Model& model, const Placement& placement, int body) {

@@ -54,9 +54,6 @@ void calc_placement(const Model& model, const VecX& q, Placement* placement, int
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity);
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
                    int begin, int end);
-// V only.
-void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
-                          int begin, int end);
 
 // Pose of a body; (angular, linear) velocity of its frame's origin in world axes.
 Transform body_pose(const Model& model, const Placement& placement, int body);

@@ -9,7 +9,6 @@
 // Limits: a chain is a dense triangle; n free bodies are n diagonal 6x6 blocks.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "capstan/math/types.h"
@@ -42,12 +41,8 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
 // x = D^-1/2 L^-T x with a factored H, for an x that is zero but for unknown k and its ancestors: x has these
 // entries only, root first, and stays so. Then u^T H^-1 v is the dot product of two such vectors.
 void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x);
-
-// W += X H^-1 X^T with a factored H and X of 3 or 6 rows, stored as its columns, 4 or 8 numbers for each
-// unknown, the first of them `first`; it is zero but for `unknowns`, in order, which are there with all their
-// ancestors. Overwrites X. W has the rows of X, of 4 or 8 numbers.
-void add_inverse_product(const BranchPattern& pattern, const double* factored, std::span<const int> unknowns,
-                         int first, int rows, double* X, double* W);
+// The same for any x of the unknowns [begin, end) of whole trees.
+void half_solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end);
 
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);

@@ -1,6 +1,7 @@
 // CAPSTAN_CLONES before a function: it is compiled for AVX2 with fused multiply-add as well, on x86-64, and
 // the processor decides which of the two runs. Only what is inlined into it goes along: CAPSTAN_INLINE before
-// (for a lambda: after) the parameters' list makes sure of that.
+// (for a lambda: after) the parameters' list makes sure of that. CAPSTAN_FLAT_CLONES inlines all that the
+// function calls, and what that calls, as far as the compiler sees it.
 #pragma once
 
 // x86-64-v3 is what every processor with AVX2 can do; "arch=haswell" would be asked of Haswell itself only.

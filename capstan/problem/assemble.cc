@@ -6,6 +6,7 @@
 
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/branch_matrix.h"
+#include "capstan/math/branch_product.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/gap.h"
@@ -75,9 +76,10 @@ struct Assembler {
   }
 
   // Adds sign * (motion of the link at p_W) to the rows of a group that has room for it: 6 rows (angular,
-  // linear), or the linear 3 in the axes R_WC.
-  void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W, double sign,
-                  const Mat3& R_WC = Mat3::Identity()) {
+  // linear), or the linear 3 in the axes R_WC. Never inlined: two links of one tree must get the very same
+  // numbers for the dofs they share, so that these cancel to zero (step/step.cc).
+  __attribute__((noinline)) void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W,
+                                            double sign, const Mat3& R_WC = Mat3::Identity()) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group.num_rows;
     int part = group.part_begin;
@@ -183,7 +185,10 @@ struct Assembler {
               static_cast<std::size_t>(pattern.row_size(part.last_dof))};
     }
     const Tree& tree = model.trees[part.tree];
-    return {w.all_dofs.data() + tree.dof_begin, static_cast<std::size_t>(tree.num_dofs())};
+    thread_local std::vector<int> all;
+    all.resize(tree.num_dofs());
+    std::iota(all.begin(), all.end(), tree.dof_begin);
+    return all;
   }
 
   // Whether a group touches nothing but single bodies.
@@ -583,10 +588,6 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
-  if (static_cast<int>(workspace->all_dofs.size()) != model.num_velocities()) {
-    workspace->all_dofs.resize(model.num_velocities());
-    std::iota(workspace->all_dofs.begin(), workspace->all_dofs.end(), 0);
-  }
   workspace->inverse.resize(model.trees.size());
   for (AssemblyWorkspace::Inverse& inverse : workspace->inverse) inverse.known = false;
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};

@@ -72,8 +72,7 @@ struct Problem {
 
 // Scratch memory of assemble().
 struct AssemblyWorkspace {
-  VecX column;                // [dofs]
-  std::vector<int> all_dofs;  // 0, 1, 2, ...
+  VecX column;  // [dofs]
   struct Inverse {
     bool known = false;    // in this step
     bool is_body = false;  // a lone rigid body, its frame in the centre of mass: matrix is (1 / m, turn)
