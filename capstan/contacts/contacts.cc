@@ -94,13 +94,15 @@ struct Approach {
 // Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any.
 bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
                   const Approach& approach, int id, Block* block) {
-  const ContactMaterial material = combine_materials(model, a, b);
+  // Few pairs touch: the rest of what they are made of is asked for then.
+  const double margin = model.pairs.empty() ? std::max(model.shapes[a].margin, model.shapes[b].margin)
+                                            : combine_materials(model, a, b).margin;
   std::vector<ContactPoint>& points = block->points;
   const int first = static_cast<int>(points.size());
-  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB,
-          std::max(material.margin, approach.reach()), &points);
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(margin, approach.reach()),
+          &points);
   const auto far = [&](const ContactPoint& point) {
-    return point.distance > material.margin && !approach.may_close(point);
+    return point.distance > margin && !approach.may_close(point);
   };
   points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
   const int last = static_cast<int>(points.size());
@@ -109,10 +111,10 @@ bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const
     const ContactPoint& p = points[i];
     block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, i,
                            static_cast<int>(block->materials.size()),
-                           p.distance <= material.margin ? 0 : p.distance - approach.around,
+                           p.distance <= margin ? 0 : p.distance - approach.around,
                            p.normal.dot(approach.travel_a), -p.normal.dot(approach.travel_b)});
   }
-  block->materials.push_back(material);
+  block->materials.push_back(combine_materials(model, a, b));
   return true;
 }
 

@@ -1,9 +1,10 @@
 #include "capstan/dynamics/forces.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "capstan/base/hash.h"
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -100,8 +101,8 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
   calc_forces(model, g->all, q, v, control, tau, g);
 }
 
-void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
-                 const VecX& control, VecX* tau, ForceGradient* g) {
+CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range, const VecX& q,
+                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g) {
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];
@@ -154,16 +155,20 @@ void calc_forces(const Model& model, const ForceRange& range, const VecX& q, con
 }
 
 std::uint64_t signature(const ForceGradient& g, const ForceRange& range) {
-  Hash hash;
+  std::uint64_t value = 14695981039346656037ull;  // as in base/hash.h, but whole numbers at a time
+  const auto mix = [&](std::uint64_t x) {
+    value = (value ^ x) * 1099511628211ull;
+    value ^= value >> 29;
+  };
   const auto add = [&](const ForceGradient::Term& term) {
-    hash.add(term.stiffness);
-    hash.add(term.damping);
+    mix(std::bit_cast<std::uint64_t>(term.stiffness));
+    mix(std::bit_cast<std::uint64_t>(term.damping));
   };
   for (const int i : range.tendons) add(g.terms[i]);
-  if (range.actuators.empty()) return hash.value;
+  if (range.actuators.empty()) return value;
   for (const int i : range.actuators) add(g.terms[g.first_actuator + i]);
-  hash.add(g.saturated.data() + range.dof_begin, range.dof_end - range.dof_begin);
-  return hash.value;
+  for (int k = range.dof_begin; k < range.dof_end; ++k) mix(g.saturated[k] != 0);
+  return value;
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

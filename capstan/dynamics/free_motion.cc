@@ -106,6 +106,7 @@ struct Motion::Scratch {
   VecX tau, inverse, external;   // k_1, ID, external forces
   VecX M;                        // mass matrix at q^theta
   VecX m, m_trial, v_trial, dv;  // residuals and steps
+  VecX M_dv;                     // in calc_residual
   std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
@@ -149,7 +150,7 @@ Motion make_motion(const Model& model) {
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x :
-       {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv}) {
+       {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv, &s.M_dv}) {
     *x = VecX::Zero(nv);
   }
   return motion;
@@ -232,9 +233,14 @@ void assemble_system(const Model& model, const Batch& b, int begin, int end, dou
                      const Scratch& s, VecX* A) {
   const double kk = dt * dt * scheme.theta1 * scheme.theta_vq, dd = dt * scheme.theta1;
   const BranchPattern& pattern = model.system_pattern;
-  A->segment(pattern.row_start[begin], pattern.row_start[end] - pattern.row_start[begin]).setZero();
-  for (int i = model.pattern.row_start[begin]; i < model.pattern.row_start[end]; ++i)
-    (*A)[model.mass_in_system[i]] = s.M[i];
+  const int begin_of_A = pattern.row_start[begin], size = pattern.row_start[end] - begin_of_A;
+  const int begin_of_M = model.pattern.row_start[begin], end_of_M = model.pattern.row_start[end];
+  if (end_of_M - begin_of_M == size) {  // the same pattern
+    A->segment(begin_of_A, size) = s.M.segment(begin_of_M, size);
+  } else {
+    A->segment(begin_of_A, size).setZero();
+    for (int i = begin_of_M; i < end_of_M; ++i) (*A)[model.mass_in_system[i]] = s.M[i];
+  }
   if (dd == 0) return;
   for (int k = begin; k < end; ++k) {
     (*A)[pattern.row_start[k + 1] - 1] += kk * s.gradient.stiffness[k] + dd * s.gradient.damping[k];
@@ -271,8 +277,11 @@ void calc_residual(const Model& model, const Batch& b, const State& state, doubl
     b.of(*m) = dt * b.of(s.inverse);
   } else {  // s.M and s.inverse (the bias forces) are those of q0, v0
     b.of(s.dv) = b.of(v) - b.of(state.v);
-    multiply(model.pattern, s.M.data(), s.dv.data(), m->data(), b.forces.dof_begin, b.forces.dof_end);
-    b.of(*m) += dt * b.of(s.inverse);
+    b.of(*m) = dt * b.of(s.inverse);
+    if (!b.of(s.dv).isZero(0)) {
+      multiply(model.pattern, s.M.data(), s.dv.data(), s.M_dv.data(), b.forces.dof_begin, b.forces.dof_end);
+      b.of(*m) += b.of(s.M_dv);
+    }
   }
   calc_joint_forces(model, b, state, dt, scheme, v, s);
   b.of(*m) -= dt * (b.of(s.tau) + b.of(s.external));

@@ -3,6 +3,7 @@
 #include <Eigen/LU>
 #include <cmath>
 
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -16,7 +17,19 @@ struct Whole {
   Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // L about the centre of mass
 };
 
-Whole calc_whole(const Model& model, const Placement& placement, const Velocity& velocity, int t) {
+// Velocity::V of a tree; its rates are not needed here.
+CAPSTAN_CLONES void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v,
+                                         const Tree& tree, Velocity* velocity) {
+  for (int l = tree.link_begin; l < tree.link_end; ++l) {
+    const Link& link = model.links[l];
+    Vec6 V = link.parent == 0 ? Vec6(Vec6::Zero()) : velocity->V[link.parent];
+    for (int k = link.dof_begin; k < link.dof_end; ++k) V += v[k] * placement.S[k];
+    velocity->V[l] = V;
+  }
+}
+
+CAPSTAN_CLONES Whole calc_whole(const Model& model, const Placement& placement, const Velocity& velocity,
+                                int t) {
   const Tree& tree = model.trees[t];
   RigidInertia I;
   Vec6 h = Vec6::Zero();
@@ -172,7 +185,7 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
       w->v_vq[k] = theta_vq * (*v)[k] + (1 - theta_vq) * state.v[k];
     move(model, state.q, w->v_vq, dt, &w->q, root.stage_begin, model.links[tree.link_end - 1].stage_end);
     calc_placement(model, w->q, &w->placement, tree.link_begin, tree.link_end);
-    calc_velocity(model, w->placement, *v, &w->velocity, tree.link_begin, tree.link_end);
+    calc_link_velocities(model, w->placement, *v, tree, &w->velocity);
     after = calc_whole(model, w->placement, w->velocity, t);
     X1 = w->placement.X_WL[tree.link_begin];
   }
@@ -210,11 +223,12 @@ void balance_position(const Model& model, const Placement& start, const Velocity
     if (stage.type != StageType::free || !conserves_momentum(model, t)) continue;
     if (tree.link_end == tree.link_begin + 1 && root.com.isZero(0))
       continue;  // the origin is the centre of mass
-    const Whole before = calc_whole(model, start, start_velocity, t);
     calc_placement(model, *q1, &w->placement, tree.link_begin, tree.link_end);
-    calc_velocity(model, w->placement, v, &w->velocity, tree.link_begin, tree.link_end);
+    calc_link_velocities(model, w->placement, v, tree, &w->velocity);
     const Whole after = calc_whole(model, w->placement, w->velocity, t);
-    const Vec3 wanted = before.com + dt / before.mass * (theta_vq * after.P + (1 - theta_vq) * before.P);
+    const Vec3 P_before = theta_vq < 1 ? calc_whole(model, start, start_velocity, t).P : Vec3::Zero();
+    const Vec3 wanted =
+        calc_tree_com(model, start, t) + dt / after.mass * (theta_vq * after.P + (1 - theta_vq) * P_before);
     q1->segment<3>(stage.q) += root.X_PL.R.transpose() * (wanted - after.com);
   }
 }

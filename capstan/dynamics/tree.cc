@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -24,18 +25,45 @@ inline int stage_dofs(StageType type) {
   return type == StageType::ball ? 3 : type == StageType::free ? 6 : 1;
 }
 
+// Products that go along with the clones of their callers.
+CAPSTAN_INLINE inline Vec3 rotate(const Mat3& R, const Vec3& x) {
+  return {R(0, 0) * x[0] + R(0, 1) * x[1] + R(0, 2) * x[2], R(1, 0) * x[0] + R(1, 1) * x[1] + R(1, 2) * x[2],
+          R(2, 0) * x[0] + R(2, 1) * x[1] + R(2, 2) * x[2]};
+}
+CAPSTAN_INLINE inline void multiply(const Mat3& A, const Mat3& B, Mat3* AB) {
+  for (int j = 0; j < 3; ++j) AB->col(j) = rotate(A, B.col(j));
+}
+
+// R is turned about the axis a, of which it has made a_W: Rodrigues' formula on its columns, a_W . R_j = a_j.
+CAPSTAN_INLINE inline void turn(const Vec3& a, const Vec3& a_W, double angle, Mat3* R) {
+  const double c = std::cos(angle), s = std::sin(angle);
+  for (int i = 0; i < 3; ++i) {
+    if (a[i] != 1) continue;  // one of the axes of R: the other two turn in their plane
+    const int j = i == 2 ? 0 : i + 1, k = i == 0 ? 2 : i - 1;
+    const Vec3 x = R->col(j), y = R->col(k);
+    R->col(j) = c * x + s * y;
+    R->col(k) = c * y - s * x;
+    return;
+  }
+  for (int j = 0; j < 3; ++j) {
+    const Vec3 x = R->col(j);
+    R->col(j) = c * x + s * cross(a_W, x) + (1 - c) * a[j] * a_W;
+  }
+}
+
 // Moves X by the stage's motion. Axes are written with anchors in world coordinates into S (linear part still
 // about the world's origin is avoided: `anchor` keeps the point).
-inline void apply_stage(const Stage& stage, const double* q, Transform* X, Vec3* axis_W, Vec3* anchor_W) {
-  *anchor_W = X->p + X->R * stage.position;
+CAPSTAN_INLINE inline void apply_stage(const Stage& stage, const double* q, Transform* X, Vec3* axis_W,
+                                       Vec3* anchor_W) {
+  *anchor_W = X->p + rotate(X->R, stage.position);
   const double angle = *q - stage.reference;
-  *axis_W = X->R * stage.axis;
+  *axis_W = rotate(X->R, stage.axis);
   if (stage.type == StageType::prismatic) {
     X->p += angle * *axis_W;
     return;
   }
-  X->R = X->R * rotation_about(stage.axis, std::cos(angle), std::sin(angle));
-  X->p = *anchor_W - X->R * stage.position;
+  turn(stage.axis, *axis_W, angle, &X->R);
+  X->p = *anchor_W - rotate(X->R, stage.position);
   if (stage.type == StageType::screw) X->p += stage.pitch * angle * *axis_W;
 }
 
@@ -59,9 +87,14 @@ inline void calc_free_velocity(int iv, const Mat3& F, const VecX& v, int l, Velo
   }
 }
 
-// A = R B R^T for symmetric B.
-inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
-  return R * B * R.transpose();
+// A = R B R^T for symmetric B; the upper triangle only.
+CAPSTAN_INLINE inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
+  Mat3 RB, A;
+  multiply(R, B, &RB);
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i <= j; ++i) A(i, j) = RB(i, 0) * R(j, 0) + RB(i, 1) * R(j, 1) + RB(i, 2) * R(j, 2);
+  }
+  return A;
 }
 
 }  // namespace
@@ -104,11 +137,19 @@ void calc_velocity(const Model& model, const Placement& placement, const VecX& v
   calc_velocity(model, placement, v, velocity, 1, model.num_links());
 }
 
-void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin, int end) {
+CAPSTAN_CLONES void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin,
+                                   int end) {
   for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     const bool is_root = link.parent == 0;
-    Transform X = is_root ? link.X_PL : placement->X_WL[link.parent] * link.X_PL;
+    Transform X;
+    if (is_root) {
+      X = link.X_PL;
+    } else {
+      const Transform& parent = placement->X_WL[link.parent];
+      multiply(parent.R, link.X_PL.R, &X.R);
+      X.p = rotate(parent.R, link.X_PL.p) + parent.p;
+    }
     // The root's own axes need the tree's origin, which is known once its stages are done: keep anchors
     // meanwhile.
     Vec3 anchors[6];
@@ -159,13 +200,13 @@ void calc_placement(const Model& model, const VecX& q, Placement* placement, int
       S.tail<3>() += cross(Vec3(anchors[k - link.dof_begin] - origin), S.head<3>());
     }
     placement->X_WL[l] = X;
-    placement->inertia[l] =
-        make_rigid_inertia(link.mass, X * link.com - origin, rotate_inertia(X.R, link.inertia));
+    placement->inertia[l] = make_rigid_inertia(link.mass, rotate(X.R, link.com) + (X.p - origin),
+                                               rotate_inertia(X.R, link.inertia));
   }
 }
 
-void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
-                   int begin, int end) {
+CAPSTAN_CLONES void calc_velocity(const Model& model, const Placement& placement, const VecX& v,
+                                  Velocity* velocity, int begin, int end) {
   for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     if (link.parent == 0 && link.stage_end == link.stage_begin + 1 &&
@@ -221,8 +262,9 @@ void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorksp
   calc_mass_matrix(model, placement, w, values, 1, model.num_links());
 }
 
-void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
-                           const VecX* a, TreeWorkspace* w, VecX* tau, int begin, int end) {
+CAPSTAN_CLONES void calc_inverse_dynamics(const Model& model, const Placement& placement,
+                                          const Velocity& velocity, const VecX* a, TreeWorkspace* w,
+                                          VecX* tau, int begin, int end) {
   const Vec6 minus_g = slide(-model.options.gravity);
   for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
@@ -245,8 +287,8 @@ void calc_inverse_dynamics(const Model& model, const Placement& placement, const
   }
 }
 
-void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values,
-                      int begin_link, int end_link) {
+CAPSTAN_CLONES void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w,
+                                     VecX* values, int begin_link, int end_link) {
   for (int l = begin_link; l < end_link; ++l) w->composite[l] = placement.inertia[l];
   for (int l = end_link - 1; l >= begin_link; --l) {
     const Link& link = model.links[l];
@@ -254,7 +296,10 @@ void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorksp
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
       const Vec6 F = w->composite[l] * placement.S[k];
       const int begin = model.pattern.row_start[k], end = model.pattern.row_start[k + 1];
-      for (int i = begin; i < end; ++i) (*values)[i] = placement.S[model.pattern.columns[i]].dot(F);
+      for (int i = begin; i < end; ++i) {
+        const double* S = placement.S[model.pattern.columns[i]].data();
+        (*values)[i] = (S[0] * F[0] + S[1] * F[1] + S[2] * F[2]) + (S[3] * F[3] + S[4] * F[4] + S[5] * F[5]);
+      }
       (*values)[end - 1] += model.dofs[k].rotor_inertia;
     }
   }

@@ -173,7 +173,15 @@ FactorResult BlockCholesky::Data::factor_fronts(const BlockMatrix& matrix, bool 
     if (front.frozen != frozen) continue;
     double* const panel = factor.data() + front.panel;
     const long ld = front.panel_rows;
-    std::memset(panel, 0, sizeof(double) * ld * front.num_pivots);
+    const bool one_block = front.copies_end == front.copies + 1 && front.children == front.children_end &&
+                           symbolic.copies[front.copies].rows == front.num_pivots && front.update_rows == 0;
+    if (one_block) {  // which fills all but the padding
+      for (int c = 0; c < front.num_pivots; ++c) {
+        std::fill(panel + c * ld + front.num_pivots, panel + (c + 1) * ld, 0.0);
+      }
+    } else {
+      std::memset(panel, 0, sizeof(double) * ld * front.num_pivots);
+    }
     for (int k = front.copies; k < front.copies_end; ++k) {
       const BlockCopy& copy = symbolic.copies[k];
       const double* from = matrix.entry_block(copy.entry);

@@ -4,7 +4,21 @@
 
 #include <algorithm>
 
+#include "capstan/math/clones.h"
+
 namespace capstan {
+namespace {
+
+// y -= a x, n numbers each.
+CAPSTAN_INLINE inline void subtract(double a, const double* x, int n, double* y) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    *reinterpret_cast<Four*>(y + i) -= a * *reinterpret_cast<const Four*>(x + i);
+  }
+  for (; i < n; ++i) y[i] -= a * x[i];
+}
+
+}  // namespace
 
 BranchPattern make_branch_pattern(std::vector<int> parent) {
   BranchPattern pattern;
@@ -29,7 +43,8 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot) 
   return factor(pattern, values, smallest_pivot, 0, pattern.size());
 }
 
-int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin, int end) {
+CAPSTAN_CLONES int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin,
+                          int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
   for (int k = end - 1; k >= begin; --k) {
@@ -41,10 +56,7 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot, 
     const double inverse = 1 / pivot;
     for (int i = last - 1; i >= 0; --i) {
       const double a = row[i] * inverse;
-      if (a != 0) {
-        double* ancestor_row = values + start[column[i]];
-        for (int j = 0; j <= i; ++j) ancestor_row[j] -= a * row[j];
-      }
+      if (a != 0) subtract(a, row, i + 1, values + start[column[i]]);
       row[i] = a;
     }
   }
@@ -55,7 +67,8 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
   solve_in_place(pattern, factored, x, 0, pattern.size());
 }
 
-void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end) {
+CAPSTAN_CLONES void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
+                                   int end) {
   const int* start = pattern.row_start.data();
   const int* columns = pattern.columns.data();
   for (int k = end - 1; k >= begin; --k) {  // L^T
@@ -75,12 +88,13 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
   }
 }
 
-void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x) {
+CAPSTAN_CLONES void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k,
+                                        double* x) {
   const int* columns = pattern.columns.data() + pattern.row_start[k];
   for (int i = pattern.row_size(k) - 1; i >= 0; --i) {
     const double* row = factored + pattern.row_start[columns[i]];  // the first i of it are those of x
     const double xi = x[i];
-    for (int j = 0; j < i; ++j) x[j] -= row[j] * xi;
+    subtract(xi, row, i, x);
     x[i] = xi / std::sqrt(row[i]);
   }
 }
@@ -101,19 +115,29 @@ void multiply(const BranchPattern& pattern, const double* values, const double* 
   multiply(pattern, values, x, y, 0, pattern.size());
 }
 
-void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y, int begin,
-              int end) {
+CAPSTAN_CLONES void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y,
+                             int begin, int end) {
   std::fill(y + begin, y + end, 0.0);
   for (int k = begin; k < end; ++k) {
     const double* row = values + pattern.row_start[k];
     const int* column = pattern.columns.data() + pattern.row_start[k];
     const int last = pattern.row_size(k) - 1;
     double yk = row[last] * x[k];
-    for (int i = 0; i < last; ++i) {
-      yk += row[i] * x[column[i]];
-      y[column[i]] += row[i] * x[k];
+    Four sum = {};
+    for (int i = 0; i < last;) {
+      const int c = column[i];
+      if (i + 4 <= last && column[i + 3] == c + 3) {  // four in a row: they ascend
+        const Four a = *reinterpret_cast<const Four*>(row + i);
+        sum += a * *reinterpret_cast<const Four*>(x + c);
+        *reinterpret_cast<Four*>(y + c) += a * x[k];
+        i += 4;
+      } else {
+        yk += row[i] * x[c];
+        y[c] += row[i] * x[k];
+        ++i;
+      }
     }
-    y[k] += yk;
+    y[k] += yk + sum_of(sum);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#define CAPSTAN_INLINE inline __attribute__((always_inline))
+#include "capstan/math/clones.h"
 
 namespace capstan {
 namespace {
@@ -37,8 +37,8 @@ struct Kernels {
 
   // sum[r][c] -= A(:, k) B(c, k) over k, A and B in columns of the same leading dimension.
   template <int T, int C>
-  static CAPSTAN_INLINE void subtract_product(const double* A, const double* B, long ld, int depth,
-                                              V (&sum)[T][C]) {
+  static CAPSTAN_INLINE inline void subtract_product(const double* A, const double* B, long ld, int depth,
+                                                     V (&sum)[T][C]) {
     for (int k = 0; k < depth; ++k, A += ld, B += ld) {
       V a[T];
       for (int r = 0; r < T; ++r) a[r] = reinterpret_cast<const V*>(A)[r];
@@ -50,8 +50,8 @@ struct Kernels {
 
   // T vectors of rows, C columns: X = (X - A B^T) D^-T with D a factored C x C lower triangle.
   template <int T, int C>
-  static CAPSTAN_INLINE void eliminate_rows(const double* A, const double* B, long ld, int depth,
-                                            const double* D, double* X) {
+  static CAPSTAN_INLINE inline void eliminate_rows(const double* A, const double* B, long ld, int depth,
+                                                   const double* D, double* X) {
     V x[T][C];
     for (int c = 0; c < C; ++c) {
       for (int r = 0; r < T; ++r) x[r][c] = reinterpret_cast<const V*>(X + c * ld)[r];
@@ -71,7 +71,7 @@ struct Kernels {
   // Columns [j, j + C) of a panel, after the columns [first, j) of its block; j and first are multiples of
   // kPad.
   template <int C>
-  static CAPSTAN_INLINE int factor_columns(double* panel, int rows, long ld, int first, int j) {
+  static CAPSTAN_INLINE inline int factor_columns(double* panel, int rows, long ld, int first, int j) {
     const int depth = j - first;
     const double* A = panel + first * ld;
     double* D = panel + j + j * ld;
@@ -110,8 +110,8 @@ struct Kernels {
 
   // X(:, c) = (assign ? 0 : X(:, c)) - A B(c, :)^T
   template <int T, int C>
-  static CAPSTAN_INLINE void update_tile(const double* A, const double* B, long ld, int depth, double* X,
-                                         long ldx, bool assign) {
+  static CAPSTAN_INLINE inline void update_tile(const double* A, const double* B, long ld, int depth,
+                                                double* X, long ldx, bool assign) {
     V x[T][C];
     if (assign) {
       for (int c = 0; c < C; ++c) {
@@ -130,8 +130,8 @@ struct Kernels {
 
   // Columns [j, j + C) of the panel that come after the block of columns A.
   template <int C>
-  static CAPSTAN_INLINE void update_columns(const double* A, long ld, int depth, int rows, int j,
-                                            double* panel) {
+  static CAPSTAN_INLINE inline void update_columns(const double* A, long ld, int depth, int rows, int j,
+                                                   double* panel) {
     int i = j;
     for (; i + R * W <= rows; i += R * W) {
       update_tile<R, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
@@ -143,8 +143,8 @@ struct Kernels {
 
   // The lower triangle of U -= A A^T, a row of tiles at a time: the rows of A stay in the nearest cache.
   // Tiles on the diagonal reach above it by less than kPad rows.
-  static CAPSTAN_INLINE void update_triangle(const double* A, long ld, int depth, int n, double* U,
-                                             bool assign) {
+  static CAPSTAN_INLINE inline void update_triangle(const double* A, long ld, int depth, int n, double* U,
+                                                    bool assign) {
     int i = 0;
     for (; i + R * W <= n; i += R * W) {
       for (int j = 0; j <= i; j += 4) {
@@ -163,7 +163,7 @@ struct Kernels {
     }
   }
 
-  static CAPSTAN_INLINE int factor(const Front& front, double* panel, double* update, bool assign) {
+  static CAPSTAN_INLINE inline int factor(const Front& front, double* panel, double* update, bool assign) {
     const long ld = front.panel_rows;
     const int rows = front.panel_rows, n = front.num_pivots;
     for (int first = 0; first < n; first += kColumnBlock) {
@@ -207,7 +207,7 @@ struct Kernels {
     return -1;
   }
 
-  static CAPSTAN_INLINE void add(const double* from, int length, double* to) {
+  static CAPSTAN_INLINE inline void add(const double* from, int length, double* to) {
     int r = 0;
     for (; r + W <= length; r += W) {
       *reinterpret_cast<Loose*>(to + r) += *reinterpret_cast<const Loose*>(from + r);
@@ -220,8 +220,9 @@ struct Kernels {
     for (; r < length; ++r) to[r] += from[r];
   }
 
-  static CAPSTAN_INLINE void add_update(const Front& child, const UpdateRun* runs, const double* child_update,
-                                        const Front& parent, double* panel, double* update) {
+  static CAPSTAN_INLINE inline void add_update(const Front& child, const UpdateRun* runs,
+                                               const double* child_update, const Front& parent, double* panel,
+                                               double* update) {
     const int num_runs = child.runs_end - child.runs;
     const long ld = child.update_rows;
     const int gap = parent.pivot_rows - parent.num_pivots;
@@ -246,14 +247,14 @@ struct Kernels {
 
   // Solves with a C x C triangle D, forward or (transposed) backward.
   template <int C>
-  static CAPSTAN_INLINE void solve_triangle(const double* D, long ld, double* y) {
+  static CAPSTAN_INLINE inline void solve_triangle(const double* D, long ld, double* y) {
     for (int c = 0; c < C; ++c) {
       for (int b = 0; b < c; ++b) y[c] -= D[c + b * ld] * y[b];
       y[c] *= D[c + c * ld];
     }
   }
   template <int C>
-  static CAPSTAN_INLINE void solve_triangle_transposed(const double* D, long ld, double* y) {
+  static CAPSTAN_INLINE inline void solve_triangle_transposed(const double* D, long ld, double* y) {
     for (int c = C - 1; c >= 0; --c) {
       for (int r = c + 1; r < C; ++r) y[c] -= D[r + c * ld] * y[r];
       y[c] *= D[c + c * ld];
@@ -261,8 +262,8 @@ struct Kernels {
   }
 
   template <int C>
-  static CAPSTAN_INLINE void forward_columns(const double* panel, long ld, int pivot_rows, int j,
-                                             double* y1) {
+  static CAPSTAN_INLINE inline void forward_columns(const double* panel, long ld, int pivot_rows, int j,
+                                                    double* y1) {
     solve_triangle<C>(panel + j + j * ld, ld, y1 + j);
     double x[C];
     for (int c = 0; c < C; ++c) x[c] = y1[j + c];
@@ -274,7 +275,8 @@ struct Kernels {
   }
 
   template <int T>
-  static CAPSTAN_INLINE void multiply_rows(const double* A, long ld, int n, const double* x, double* y) {
+  static CAPSTAN_INLINE inline void multiply_rows(const double* A, long ld, int n, const double* x,
+                                                  double* y) {
     V sum[T];
     for (int r = 0; r < T; ++r) sum[r] = V{};
     for (int k = 0; k < n; ++k, A += ld) {
@@ -283,8 +285,8 @@ struct Kernels {
     for (int r = 0; r < T; ++r) reinterpret_cast<V*>(y)[r] = sum[r];
   }
 
-  static CAPSTAN_INLINE void solve_forward(const Front& front, const double* panel, double* y1,
-                                           double* below) {
+  static CAPSTAN_INLINE inline void solve_forward(const Front& front, const double* panel, double* y1,
+                                                  double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots;
     for (int j = 0; j < n; j += 4) {
@@ -311,8 +313,8 @@ struct Kernels {
   }
 
   template <int C>
-  static CAPSTAN_INLINE void backward_columns(const double* panel, const Front& front, int j, double* y1,
-                                              const double* below) {
+  static CAPSTAN_INLINE inline void backward_columns(const double* panel, const Front& front, int j,
+                                                     double* y1, const double* below) {
     const long ld = front.panel_rows;
     const double* A = panel + j * ld;
     V sum[C];
@@ -334,8 +336,8 @@ struct Kernels {
     solve_triangle_transposed<C>(panel + j + j * ld, ld, y1 + j);
   }
 
-  static CAPSTAN_INLINE void solve_backward(const Front& front, const double* panel, double* y1,
-                                            const double* below) {
+  static CAPSTAN_INLINE inline void solve_backward(const Front& front, const double* panel, double* y1,
+                                                   const double* below) {
     const int n = front.num_pivots;
     for (int j = (n - 1) / 4 * 4; j >= 0; j -= 4) {
       switch (n - j) {
@@ -361,8 +363,8 @@ struct Kernels {
 
   // sum -= L y: kT rows of L, `depth` columns; L(r, k) at L[r + k ld], or transposed at L[k + r ld].
   template <bool kTransposed>
-  static CAPSTAN_INLINE void subtract_many(const double* L, long ld, int depth, const double* y,
-                                           V (&sum)[kT][kM]) {
+  static CAPSTAN_INLINE inline void subtract_many(const double* L, long ld, int depth, const double* y,
+                                                  V (&sum)[kT][kM]) {
     for (int k = 0; k < depth; ++k) {
       V b[kM];
       for (int c = 0; c < kM; ++c) b[c] = reinterpret_cast<const V*>(y)[k * kM + c];
@@ -375,16 +377,16 @@ struct Kernels {
 
   // One row, for what remains.
   template <bool kTransposed>
-  static CAPSTAN_INLINE void subtract_one(const double* L, long ld, int depth, const double* y,
-                                          V (&sum)[kM]) {
+  static CAPSTAN_INLINE inline void subtract_one(const double* L, long ld, int depth, const double* y,
+                                                 V (&sum)[kM]) {
     for (int k = 0; k < depth; ++k) {
       const double l = kTransposed ? L[k] : L[k * ld];
       for (int c = 0; c < kM; ++c) sum[c] -= reinterpret_cast<const V*>(y)[k * kM + c] * l;
     }
   }
 
-  static CAPSTAN_INLINE void solve_forward_many(const Front& front, const double* panel, double* y1,
-                                                double* below) {
+  static CAPSTAN_INLINE inline void solve_forward_many(const Front& front, const double* panel, double* y1,
+                                                       double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots;
     V* y = reinterpret_cast<V*>(y1);
@@ -420,8 +422,8 @@ struct Kernels {
     }
   }
 
-  static CAPSTAN_INLINE void solve_backward_many(const Front& front, const double* panel, double* y1,
-                                                 const double* below) {
+  static CAPSTAN_INLINE inline void solve_backward_many(const Front& front, const double* panel, double* y1,
+                                                        const double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots, n_below = front.num_updates;
     V* y = reinterpret_cast<V*>(y1);

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/branch_matrix.h"
+#include "capstan/math/branch_product.h"
+#include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
@@ -20,11 +23,11 @@ constexpr double kTieSoftness = 0.1;
 
 constexpr int kTreesInBlock = 64, kGroupsInBlock = 16;  // for one thread at a time
 
-// Where a thread solves with the factor of A: [dofs, 6]. Allocates only when it grows.
-MatX& solve_scratch(int num_dofs) {
-  thread_local MatX scratch;
-  if (scratch.rows() < num_dofs) scratch.resize(num_dofs, 6);
-  return scratch;
+// Where a thread solves with the factor of A: 8 numbers for each dof. Allocates only when it grows.
+double* solve_scratch(int num_dofs) {
+  thread_local std::vector<double> scratch;
+  if (static_cast<int>(scratch.size()) < 8 * num_dofs) scratch.resize(8 * num_dofs);
+  return scratch.data();
 }
 
 struct Assembler {
@@ -73,8 +76,10 @@ struct Assembler {
   }
 
   // Adds sign * (motion of the link at p_W) to the rows of a group that has room for it: 6 rows (angular,
-  // linear), or the linear 3.
-  void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W, double sign) {
+  // linear), or the linear 3 in the axes R_WC. Never inlined: two links of one tree must get the very same
+  // numbers for the dofs they share, so that these cancel to zero (step/step.cc).
+  __attribute__((noinline)) void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W,
+                                            double sign, const Mat3& R_WC = Mat3::Identity()) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group.num_rows;
     int part = group.part_begin;
@@ -88,7 +93,8 @@ struct Assembler {
       if (rows == 6) {
         for (int i = 0; i < 3; ++i) column[i] += sign * S[i], column[3 + i] += sign * linear[i];
       } else {
-        for (int i = 0; i < 3; ++i) column[i] += sign * linear[i];
+        const Vec3 in_C = R_WC.transpose() * linear;
+        for (int i = 0; i < 3; ++i) column[i] += sign * in_C[i];
       }
     }
   }
@@ -137,23 +143,9 @@ struct Assembler {
     }
   }
 
-  // The columns of `half` become D^-1/2 L^-T of the rows of J, whose dofs are last_dof and its ancestors.
-  // Returns how many those are.
-  int calc_half(const Eigen::Map<const MatX>& J, const Tree& tree, int last_dof, MatX& half) const {
-    const BranchPattern& pattern = model.system_pattern;
-    const int* dofs = pattern.columns.data() + pattern.row_start[last_dof];
-    const int m = pattern.row_size(last_dof);
-    for (int r = 0; r < J.rows(); ++r) {
-      for (int i = 0; i < m; ++i) half(i, r) = J(r, dofs[i] - tree.dof_begin);
-      half_solve_in_place(pattern, motion.A_factor.data(), last_dof, half.col(r).data());
-    }
-    return m;
-  }
-
   // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
   Mat6 calc_delassus(const ConstraintGroup& group) const {
     Mat6 W = Mat6::Zero();
-    MatX& half = solve_scratch(model.num_velocities());
     const int rows = group.num_rows;
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const GroupPart& part = problem.parts[p];
@@ -169,28 +161,37 @@ struct Assembler {
         W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
         continue;
       }
-      if (part.last_dof >= 0) {
-        const int m = calc_half(J, tree, part.last_dof, half);
-        for (int i = 0; i < rows; ++i) {
-          for (int j = 0; j <= i; ++j) W(i, j) += half.col(i).head(m).dot(half.col(j).head(m));
-        }
-        continue;
+      const std::span<const int> dofs = dofs_of(part);
+      double* X = solve_scratch(tree.num_dofs());
+      const int size = rows <= 3 ? 3 : 6, columns = rows <= 3 ? 4 : 8;
+      for (const int k : dofs) {
+        double* x = X + columns * (k - tree.dof_begin);
+        const double* column = J.data() + rows * (k - tree.dof_begin);
+        for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
       }
+      double product[48];
+      std::fill_n(product, size * columns, 0.0);
+      add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, size, X,
+                          product);
       for (int i = 0; i < rows; ++i) {
-        auto column = half.col(i);
-        column.segment(tree.dof_begin, tree.num_dofs()) = J.row(i).transpose();
-        half_solve_in_place(model.system_pattern, motion.A_factor.data(), column.data(), tree.dof_begin,
-                            tree.dof_end);
-        for (int j = 0; j <= i; ++j) {
-          W(i, j) += column.segment(tree.dof_begin, tree.num_dofs())
-                         .dot(half.col(j).segment(tree.dof_begin, tree.num_dofs()));
-        }
+        for (int j = 0; j < rows; ++j) W(i, j) += product[columns * i + j];
       }
-    }
-    for (int i = 0; i < rows; ++i) {  // the two ways above agree in the lower triangle only
-      for (int j = 0; j < i; ++j) W(j, i) = W(i, j);
     }
     return W;
+  }
+
+  // The dofs that may move the rows of a part, and all their ancestors in the pattern of A.
+  std::span<const int> dofs_of(const GroupPart& part) const {
+    const BranchPattern& pattern = model.system_pattern;
+    if (part.last_dof >= 0) {
+      return {pattern.columns.data() + pattern.row_start[part.last_dof],
+              static_cast<std::size_t>(pattern.row_size(part.last_dof))};
+    }
+    const Tree& tree = model.trees[part.tree];
+    thread_local std::vector<int> all;
+    all.resize(tree.num_dofs());
+    std::iota(all.begin(), all.end(), tree.dof_begin);
+    return all;
   }
 
   // Whether a group touches nothing but single bodies.
@@ -213,6 +214,14 @@ struct Assembler {
       }
     }
     return W;
+  }
+
+  // (angular, linear) velocity of a link before the step, at p_W.
+  Vec6 link_motion(int link, const Vec3& p_W) const {
+    if (link == 0) return Vec6::Zero();
+    Vec6 V = motion.velocity.V[link];
+    V.tail<3>() += cross(V.head<3>(), Vec3(p_W - motion.placement.origin[tree_of(link)]));
+    return V;
   }
 
   // U = J v of a group.
@@ -299,15 +308,14 @@ struct Assembler {
             std::max(contacts.link_a[i], contacts.link_b[i])};
   }
 
-  void make_contact_group(const Contacts& contacts, const ConstraintGroup& group) {
+  CAPSTAN_FLAT_CLONES void make_contact_group(const Contacts& contacts, const ConstraintGroup& group) {
     const auto [link_a, link_b] = links_of(contacts, group.contact_begin);
     const Vec3 origin = contacts.p_WC[group.contact_begin];
     add_motion(group, link_a, origin, -1);
     add_motion(group, link_b, origin, 1);
     const bool bodies = has_bodies_only(group);
-    Mat6 W;
-    if (!bodies) W = calc_delassus(group);
-    const Vec6 U0 = calc_motion(group, state.v);
+    const Mat6 W = bodies ? Mat6(Mat6::Zero()) : calc_delassus(group);
+    const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       const double sign = contacts.link_a[i] == link_a ? 1 : -1;
       const Mat3 R = frame_from_z(contacts.normal[i]);
@@ -321,23 +329,17 @@ struct Assembler {
     }
   }
 
-  void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
+  CAPSTAN_FLAT_CLONES void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
     const int i = group.contact_begin;
     const auto [link_a, link_b] = links_of(contacts, i);
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
     const Mat3 R = frame_from_z(contacts.normal[i]);
-    add_motion(group, link_a, contacts.p_WC[i], -sign);
-    add_motion(group, link_b, contacts.p_WC[i], sign);
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      double* J = problem.jacobians.data() + problem.parts[p].jacobian;
-      for (int k = 0; k < model.trees[problem.parts[p].tree].num_dofs(); ++k) {
-        Eigen::Map<Vec3> column(J + 3 * k);
-        column = (R.transpose() * column).eval();
-      }
-    }
+    add_motion(group, link_a, contacts.p_WC[i], -sign, R);
+    add_motion(group, link_b, contacts.p_WC[i], sign, R);
+    const Vec6 U0 = sign * (link_motion(link_b, contacts.p_WC[i]) - link_motion(link_a, contacts.p_WC[i]));
     Mat36 X = Mat36::Zero();
     X.leftCols<3>().setIdentity();
-    set_contact_law(contacts, i, R, X, calc_motion(group, state.v).head<3>(),
+    set_contact_law(contacts, i, R, X, R.transpose() * U0.tail<3>(),
                     has_bodies_only(group) ? calc_body_delassus(group, contacts.p_WC[i], R)
                                            : Vec3(calc_delassus(group).diagonal().head<3>()));
   }
@@ -398,11 +400,11 @@ struct Assembler {
 
   double dof_delassus(int dof) const {
     const int m = model.system_pattern.row_size(dof);
-    MatX& half = solve_scratch(model.num_velocities());
-    half.col(0).head(m).setZero();
-    half(m - 1, 0) = 1;
-    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, half.col(0).data());
-    return half.col(0).head(m).squaredNorm();
+    Eigen::Map<VecX> half(solve_scratch(m), m);
+    half.setZero();
+    half[m - 1] = 1;
+    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, half.data());
+    return half.squaredNorm();
   }
 
   // A limit is in the problem when this step could reach it.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/math/clones.h"
+
 namespace capstan {
 
 void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island, int* local_tree) {
@@ -34,7 +36,7 @@ void IslandSolver::set_laws() {
 }
 
 // Impulses of all laws at contact_v, U and v.
-void IslandSolver::evaluate_impulses() {
+CAPSTAN_FLAT_CLONES void IslandSolver::evaluate_impulses() {
   sum_groups<false>(
       [&](auto law, int, int at, Vec3* gamma, Mat3*) {
         decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, gamma, nullptr);

@@ -42,8 +42,14 @@ bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin
   for (int p = group.part_begin; p < group.part_end; ++p) {
     const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
     const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
-    for (int k = 0; k < n; ++k) {
+    const auto add = [&](int k) {
       for (int r = 0; r < group.num_rows; ++r) U[r] += v[k] * J[group.num_rows * k + r];
+    };
+    if (const int last = problem.parts[p].last_dof; n > 6 && last >= 0) {
+      const int first = problem.model->trees[tree].dof_begin;
+      for (int k = last; k >= 0; k = problem.model->pattern.parent[k]) add(k - first);
+    } else {
+      for (int k = 0; k < n; ++k) add(k);
     }
   }
   const Eigen::Map<const Vec6> motion(U);

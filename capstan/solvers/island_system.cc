@@ -4,60 +4,91 @@
 #include <new>
 
 #include "capstan/math/branch_matrix.h"
-
-// The kernels below are plain loops; on x86-64 they are compiled for AVX2 as well, and the processor decides.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define CAPSTAN_CLONES __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define CAPSTAN_CLONES
-#endif
+#include "capstan/math/clones.h"
 
 namespace capstan {
 namespace {
 
-// Below, J^T of a part is n x rows, its columns one after the other; n are the dofs of a tree that move the
-// rows, and `dofs` says which of the tree's they are (null: all, in order). Rows and N are the sizes where
-// the compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and have the rows
-// of one contact (3) or of several (6).
+// Jacobians of a free body have six rows, those of larger trees whole fours, of which the last end with
+// zeros.
+constexpr int padded_size(int dofs) {
+  return dofs == 6 ? 6 : (dofs + 3) / 4 * 4;
+}
+CAPSTAN_INLINE inline Four& four(double* x) {
+  return *reinterpret_cast<Four*>(x);
+}
+CAPSTAN_INLINE inline const Four& four(const double* x) {
+  return *reinterpret_cast<const Four*>(x);
+}
+
+// Below, J^T of a part is n x rows, its columns one after the other; n is padded_size(). Rows and N are the
+// sizes where the compiler knows them, 0 where it does not: nearly all parts are of a free body (N = 6) and
+// have the rows of one contact (3) or of several (6). x and y of larger trees are padded, too.
 template <int Rows, int N>
-inline void add_motion(const double* JT, int rows, int size, const int* dofs, const double* x, double* u) {
+CAPSTAN_INLINE inline void add_motion(const double* JT, int rows, int size, const double* x, double* u) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  for (int r = 0; r < R; ++r) {
-    double sum = 0;
-    for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[N > 0 || dofs == nullptr ? i : dofs[i]];
-    u[r] += sum;
+  if constexpr (N > 0) {
+    for (int r = 0; r < R; ++r) {
+      double sum = 0;
+      for (int i = 0; i < n; ++i) sum += JT[n * r + i] * x[i];
+      u[r] += sum;
+    }
+  } else {
+    Four sum[Rows > 0 ? Rows : 6] = {};
+    for (int i = 0; i < n; i += 4) {
+      for (int r = 0; r < R; ++r) sum[r] += four(JT + n * r + i) * four(x + i);
+    }
+    for (int r = 0; r < R; ++r) u[r] += sum_of(sum[r]);
   }
 }
 
 template <int Rows, int N>
-inline void add_impulse(const double* JT, int rows, int size, const int* dofs, const double* f, double* y) {
+CAPSTAN_INLINE inline void add_impulse(const double* JT, int rows, int size, const double* f, double* y) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  for (int r = 0; r < R; ++r) {
-    for (int i = 0; i < n; ++i) y[N > 0 || dofs == nullptr ? i : dofs[i]] += JT[n * r + i] * f[r];
+  if constexpr (N > 0) {
+    for (int r = 0; r < R; ++r) {
+      for (int i = 0; i < n; ++i) y[i] += JT[n * r + i] * f[r];
+    }
+  } else {
+    for (int i = 0; i < n; i += 4) {
+      Four sum = four(y + i);
+      for (int r = 0; r < R; ++r) sum += four(JT + n * r + i) * f[r];
+      four(y + i) = sum;
+    }
   }
 }
 
 // T = J^T G, n x rows; G has the leading dimension 6 and is symmetric.
 template <int Rows, int N>
-inline void multiply_hessian(const double* JT, int rows, int size, const double* G, double* T) {
+CAPSTAN_INLINE inline void multiply_hessian(const double* JT, int rows, int size, const double* G,
+                                            double* T) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
-  for (int r = 0; r < R; ++r) {
-    double t[N > 0 ? N : 1];
-    double* out = N > 0 ? t : T + n * r;
-    for (int i = 0; i < n; ++i) out[i] = 0;
-    for (int s = 0; s < R; ++s) {
-      for (int i = 0; i < n; ++i) out[i] += JT[n * s + i] * G[6 * r + s];
+  if constexpr (N > 0) {
+    for (int r = 0; r < R; ++r) {
+      double t[N] = {};
+      for (int s = 0; s < R; ++s) {
+        for (int i = 0; i < N; ++i) t[i] += JT[N * s + i] * G[6 * r + s];
+      }
+      for (int i = 0; i < N; ++i) T[N * r + i] = t[i];
     }
-    if (N > 0) {
-      for (int i = 0; i < n; ++i) T[n * r + i] = t[i];
+  } else {
+    for (int i = 0; i < n; i += 4) {
+      Four J[Rows > 0 ? Rows : 6];
+      for (int r = 0; r < R; ++r) J[r] = four(JT + n * r + i);
+      for (int r = 0; r < R; ++r) {
+        Four sum = {};
+        for (int s = 0; s < R; ++s) sum += J[s] * G[6 * r + s];
+        four(T + n * r + i) = sum;
+      }
     }
   }
 }
 
-// block += Ja^T Tb^T; the block is that of two whole trees and has `ld` rows.
-template <int Rows, int N>
-inline void add_product(const double* JaT, int na, const int* dofs_a, const double* Tb, int nb,
-                        const int* dofs_b, int rows, double* block, int ld) {
+// block += Ja^T Tb^T; the block is that of two whole trees and has `height` rows. Of larger trees only the
+// columns dofs_b, since the others of Tb are zero, and if kLower the lower triangle (with some of the upper).
+template <int Rows, int N, bool kLower>
+CAPSTAN_INLINE inline void add_product(const double* JaT, int na, const double* Tb, int nb, const int* dofs_b,
+                                       int num_b, int rows, double* block, int height) {
   const int R = Rows > 0 ? Rows : rows;
   if constexpr (N > 0) {
     for (int k = 0; k < N; ++k) {
@@ -69,47 +100,35 @@ inline void add_product(const double* JaT, int na, const int* dofs_a, const doub
       for (int i = 0; i < N; ++i) block[N * k + i] = sum[i];
     }
   } else {
-    for (int k = 0; k < nb; ++k) {
-      double* column = block + static_cast<long>(ld) * (dofs_b ? dofs_b[k] : k);
-      for (int i = 0; i < na; ++i) {
-        double sum = 0;
-        for (int r = 0; r < R; ++r) sum += JaT[na * r + i] * Tb[nb * r + k];
-        column[dofs_a ? dofs_a[i] : i] += sum;
+    for (int b = 0; b < num_b; ++b) {
+      const int k = dofs_b[b], top = kLower ? k : 0;
+      double* column = block + static_cast<long>(height) * k;
+      double t[Rows > 0 ? Rows : 6];
+      for (int r = 0; r < R; ++r) t[r] = Tb[nb * r + k];
+      int i = height - 4;
+      for (; i >= (kLower && top >= 4 ? top - 3 : top); i -= 4) {  // from below, where all columns end
+        Four sum = four(column + i);
+        for (int r = 0; r < R; ++r) sum += four(JaT + na * r + i) * t[r];
+        four(column + i) = sum;
       }
-    }
-  }
-}
-
-// The lower triangle of block += J^T T^T, for one tree; `column` is scratch memory for n numbers. (Free
-// bodies have so few dofs that the whole block is faster.)
-template <int Rows, int N>
-inline void add_own_product(const double* JT, int n, const int* dofs, const double* T, int rows,
-                            double* block, int ld, double* column) {
-  if constexpr (N > 0) {
-    add_product<Rows, N>(JT, n, dofs, T, n, dofs, rows, block, ld);
-  } else {
-    const int R = Rows > 0 ? Rows : rows;
-    for (int k = 0; k < n; ++k) {
-      for (int i = k; i < n; ++i) {
-        double sum = 0;
-        for (int r = 0; r < R; ++r) sum += JT[n * r + i] * T[n * r + k];
-        column[i] = sum;
+      for (i += 3; i >= top; --i) {
+        for (int r = 0; r < R; ++r) column[i] += JaT[na * r + i] * t[r];
       }
-      double* to = block + static_cast<long>(ld) * (dofs ? dofs[k] : k);
-      for (int i = k; i < n; ++i) to[dofs ? dofs[i] : i] += column[i];
     }
   }
 }
 
 // Calls f<Rows, N>() with the sizes as constants if they are the usual ones.
 template <class F>
-inline void with_sizes(int rows, bool free_bodies, const F& f) {
+CAPSTAN_INLINE inline void with_sizes(int rows, bool free_bodies, const F& f) {
   if (free_bodies && rows == 3) {
     f.template operator()<3, 6>();
   } else if (free_bodies && rows == 6) {
     f.template operator()<6, 6>();
   } else if (rows == 3) {
     f.template operator()<3, 0>();
+  } else if (rows == 6) {
+    f.template operator()<6, 0>();
   } else {
     f.template operator()<0, 0>();
   }
@@ -129,13 +148,16 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   A_start_.assign(1, 0);
   pattern_.sizes.resize(n);
   pattern_.pairs.clear();
+  padded_start_.assign(1, 0);
   for (int t = 0; t < n; ++t) {
     const int tree_id = all.trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
     local_tree[tree_id] = t;
     start.push_back(start.back() + size);
     pattern_.sizes[t] = size;
     A_start_.push_back(A_start_.back() + size * size);
+    padded_start_.push_back(padded_start_.back() + (size == 6 ? 0 : padded_size(size)));
   }
+  padded_.assign(padded_start_.back(), 0.0);
   contact_start.assign(1, 0);
   groups_.clear();
   parts_.clear();
@@ -171,24 +193,35 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   analyzed_ = false;
 }
 
-// Where a tree is large, only the columns of J that are not zero.
 void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
   const double* J = problem->jacobians.data() + part.jacobian;
   const int t = local_tree[part.tree], n = pattern_.sizes[t], rows = c.num_rows;
-  LocalPart local{t, start[t], n, -1, static_cast<int>(jacobians_.size())};
+  LocalPart local{t, start[t], n, padded_start_[t], 0, 0, static_cast<int>(jacobians_.size())};
   if (n != 6) {
     local.dofs = static_cast<int>(dofs_.size());
-    for (int k = 0; k < n; ++k) {
-      if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; })) dofs_.push_back(k);
+    const BranchPattern& pattern = problem->model->pattern;
+    const int first = problem->model->trees[part.tree].dof_begin;
+    if (part.last_dof >= 0) {
+      const int* path = pattern.columns.data() + pattern.row_start[part.last_dof];
+      for (int i = 0; i < pattern.row_size(part.last_dof); ++i) dofs_.push_back(path[i] - first);
+    } else {
+      for (int k = 0; k < n; ++k) {
+        if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; }))
+          dofs_.push_back(k);
+      }
     }
-    local.size = static_cast<int>(dofs_.size()) - local.dofs;
+    local.dofs_end = static_cast<int>(dofs_.size());
   }
-  jacobians_.resize(jacobians_.size() + local.size * rows);
+  const int ld = padded_size(n);
+  jacobians_.resize(jacobians_.size() + ld * rows, 0.0);
   double* JT = jacobians_.data() + local.jacobian;
-  for (int r = 0; r < rows; ++r) {
-    for (int i = 0; i < local.size; ++i) {
-      const int k = local.dofs < 0 ? i : dofs_[local.dofs + i];
-      JT[local.size * r + i] = J[rows * k + r];
+  if (n == 6) {
+    for (int r = 0; r < rows; ++r) {
+      for (int k = 0; k < 6; ++k) JT[6 * r + k] = J[rows * k + r];
+    }
+  } else {
+    for (int i = local.dofs; i < local.dofs_end; ++i) {
+      for (int r = 0; r < rows; ++r) JT[ld * r + dofs_[i]] = J[rows * dofs_[i] + r];
     }
   }
   parts_.push_back(local);
@@ -204,12 +237,12 @@ void IslandSystem::gather(const VecX& from, Vector to) const {
   }
 }
 
-void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
+CAPSTAN_CLONES void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
   for (int t = 0; t < num_trees(); ++t) {
     const int n = pattern_.sizes[t];
     const double* A = A_values_.data() + A_start_[t];
-    const double* xt = x.data() + start[t];
-    double* yt = y.data() + start[t];
+    const double* __restrict xt = x.data() + start[t];
+    double* __restrict yt = y.data() + start[t];
     if (n == 6) {
       double sum[6] = {};
       for (int k = 0; k < 6; ++k) {
@@ -217,7 +250,18 @@ void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
       }
       for (int r = 0; r < 6; ++r) yt[r] = sum[r];
     } else {
-      y.segment(start[t], n).noalias() = Eigen::Map<const MatX>(A, n, n) * x.segment(start[t], n);
+      std::fill_n(yt, n, 0.0);
+      int k = 0;
+      for (; k + 4 <= n; k += 4) {  // four columns for each time that y is loaded
+        for (int r = 0; r < n; ++r) {
+          double sum = yt[r];
+          for (int c = 0; c < 4; ++c) sum += A[n * (k + c) + r] * xt[k + c];
+          yt[r] = sum;
+        }
+      }
+      for (; k < n; ++k) {
+        for (int r = 0; r < n; ++r) yt[r] += A[n * k + r] * xt[k];
+      }
     }
   }
 }
@@ -226,14 +270,18 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
                                               std::vector<Vec3>* contact_velocity) const {
   U->resize(num_groups());
   contact_velocity->resize(num_contacts());
+  for (int t = 0; t < num_trees(); ++t) {
+    if (pattern_.sizes[t] == 6) continue;
+    std::copy_n(x.data() + start[t], pattern_.sizes[t], padded_.data() + padded_start_[t]);
+  }
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     double u[6] = {};
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
-        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
-                            x.data() + part.start, u);
+      with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
+        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                            N > 0 ? x.data() + part.start : padded_.data() + part.padded, u);
       });
     }
     for (int r = 0; r < 6; ++r) (*U)[g][r] = u[r];
@@ -257,15 +305,20 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
 
 CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vector y) const {
   y.setZero();
+  std::fill(padded_.begin(), padded_.end(), 0.0);
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.dofs < 0, [&]<int Rows, int N>() {
-        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, part.size, dofs(part),
-                             f[g].data(), y.data() + part.start);
+      with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
+        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                             f[g].data(), N > 0 ? y.data() + part.start : padded_.data() + part.padded);
       });
     }
+  }
+  for (int t = 0; t < num_trees(); ++t) {
+    if (pattern_.sizes[t] == 6) continue;
+    std::copy_n(padded_.data() + padded_start_[t], pattern_.sizes[t], y.data() + start[t]);
   }
 }
 
@@ -279,23 +332,25 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;
-      product_.resize(7 * A.size);
-      with_sizes(rows, A.dofs < 0, [&]<int Rows, int N>() {
-        multiply_hessian<Rows, N>(JaT, rows, A.size, G[g].data(), product_.data());
-        add_own_product<Rows, N>(JaT, A.size, dofs(A), product_.data(), rows, H.block(A.tree, A.tree),
-                                 pattern_.sizes[A.tree], product_.data() + 6 * A.size);
+      const int na = padded_size(A.size);
+      product_.resize(6 * na);
+      with_sizes(rows, A.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
+        multiply_hessian<Rows, N>(JaT, rows, na, G[g].data(), product_.data());
+        add_product<Rows, N, true>(JaT, na, product_.data(), na, dofs(A), num_dofs(A), rows,
+                                   H.block(A.tree, A.tree), A.size);
       });
       // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
       for (int b = group.part_begin; b < a; ++b, ++pair) {
         const LocalPart& B = parts_[b];
         const double* JbT = jacobians_.data() + B.jacobian;
-        with_sizes(rows, A.dofs < 0 && B.dofs < 0, [&]<int Rows, int N>() {
+        const int nb = padded_size(B.size);
+        with_sizes(rows, A.size == 6 && B.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
           if (B.tree > A.tree) {
-            add_product<Rows, N>(JbT, B.size, dofs(B), product_.data(), A.size, dofs(A), rows,
-                                 H.pair_block(pair), pattern_.sizes[B.tree]);
+            add_product<Rows, N, false>(JbT, nb, product_.data(), na, dofs(A), num_dofs(A), rows,
+                                        H.pair_block(pair), B.size);
           } else {
-            add_product<Rows, N>(product_.data(), A.size, dofs(A), JbT, B.size, dofs(B), rows,
-                                 H.pair_block(pair), pattern_.sizes[A.tree]);
+            add_product<Rows, N, false>(product_.data(), na, JbT, nb, dofs(B), num_dofs(B), rows,
+                                        H.pair_block(pair), A.size);
           }
         });
       }

@@ -60,10 +60,11 @@ struct IslandSystem {
  private:
   // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
   struct LocalPart {
-    int tree, start;  // local tree and its first local dof
-    int size;         // how many of its dofs move the rows of the group
-    int dofs;         // in dofs_: which these are; -1: all of them
-    int jacobian;     // in jacobians_: size x rows, column-major, the transpose of Problem's
+    int tree, start;     // local tree and its first local dof
+    int size;            // dofs of the tree
+    int padded;          // in padded_: the tree's dofs; a body has none there
+    int dofs, dofs_end;  // in dofs_: those that move the rows of the group; a body's six are not in it
+    int jacobian;        // in jacobians_: the transpose of Problem's, column-major, padded_size(size) x rows
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
@@ -72,6 +73,8 @@ struct IslandSystem {
   std::vector<LocalPart> parts_;
   std::vector<int> dofs_;  // within the tree
   std::vector<double> jacobians_;
+  std::vector<int> padded_start_;       // [trees]
+  mutable std::vector<double> padded_;  // a vector whose larger trees have whole fours, the last with zeros
 
   std::vector<double> A_values_, arena_, product_;
   std::vector<int> A_start_;
@@ -81,7 +84,9 @@ struct IslandSystem {
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);
-  const int* dofs(const LocalPart& part) const { return part.dofs < 0 ? nullptr : dofs_.data() + part.dofs; }
+  static constexpr int kSix[] = {0, 1, 2, 3, 4, 5};
+  const int* dofs(const LocalPart& part) const { return part.size == 6 ? kSix : dofs_.data() + part.dofs; }
+  static int num_dofs(const LocalPart& part) { return part.size == 6 ? 6 : part.dofs_end - part.dofs; }
 };
 
 }  // namespace capstan

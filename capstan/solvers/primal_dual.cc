@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "capstan/laws/resolve.h"
+#include "capstan/math/clones.h"
 #include "capstan/solvers/island_solver.h"
 
 namespace capstan {
@@ -58,7 +59,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
 
 // At v + alpha dv, with impulses moved by alpha towards those of the linearized laws there: the resolvent of
 // every law, and the merit.
-double IslandSolver::resolve_duals(double alpha) {
+CAPSTAN_FLAT_CLONES double IslandSolver::resolve_duals(double alpha) {
   double sum = 0;
   for_each(
       [&](auto law, int i, int at) {
@@ -97,7 +98,7 @@ void IslandSolver::accept_duals() {
 }
 
 // Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
-void IslandSolver::linearize() {
+CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
   sum_groups<true>(
       [&](auto law, int, int at, Vec3* gamma, Mat3* G) {
         decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, gamma, G);

@@ -1,0 +1,48 @@
+#include "capstan/math/branch_product.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <numeric>
+#include <random>
+
+namespace capstan {
+namespace {
+
+// Random forests against Eigen's dense factorization.
+TEST(BranchProduct, IsThatOfADenseInverse) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> u(-1, 1);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int n = 1 + trial % 30;
+    std::vector<int> parent(n);
+    for (int k = 0; k < n; ++k) parent[k] = std::uniform_int_distribution<int>(-1, k - 1)(random);
+    const BranchPattern pattern = make_branch_pattern(parent);
+    VecX factored(pattern.num_values());
+    for (double& x : factored) x = u(random);
+    for (int k = 0; k < n; ++k)
+      factored[pattern.row_start[k + 1] - 1] += 2 * n;  // dominant: positive definite
+    MatX dense(n, n);
+    expand(pattern, factored.data(), 0, n, dense);
+    ASSERT_EQ(factor(pattern, factored.data()), -1);
+    // X H^-1 X^T, of all unknowns and of one with its ancestors, in memory that begins with unknown 0.
+    std::vector<int> unknowns(n);
+    std::iota(unknowns.begin(), unknowns.end(), 0);
+    const int last = pattern.row_start[n - 1];
+    const std::vector<int> path(pattern.columns.begin() + last, pattern.columns.end());
+    for (const std::vector<int>& list : {unknowns, path}) {
+      for (const int rows : {3, 6}) {
+        MatX X = MatX::Zero(rows == 3 ? 4 : 8, n), W = MatX::Zero(X.rows(), rows);
+        for (const int k : list) X.col(k).head(rows) = VecX::Random(rows);
+        const MatX expected = X * dense.llt().solve(X.transpose());
+        W.topRows(rows) = 2 * MatX::Identity(rows, rows);
+        add_inverse_product(pattern, factored.data(), list, 0, rows, X.data(), W.data());
+        W.topRows(rows) -= 2 * MatX::Identity(rows, rows);
+        EXPECT_LT((W - expected.leftCols(rows)).norm(), 1e-12 * expected.norm());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace capstan
