@@ -177,7 +177,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   };
 
   bool come_in = true;  // something came in since the last solve
-  for (;; ++report.rounds) {
+  for (int round = 0;; ++round, ++report.rounds) {
     find_islands(problem, s.uses, &islands);
     s.assign_idle(problem, islands);
     s.order.clear();
@@ -203,7 +203,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
       result_of(i) =
           s.list[k]->solve(options, *workspace, report.rounds > 0,
-                           come_in && report.rounds < kMostInterrupts ? idle : std::span<const int>());
+                           come_in && round < kMostInterrupts ? idle : std::span<const int>());
     };
     const auto for_each = [&](const auto& f) {
       threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
@@ -224,7 +224,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     }
     report.most_iterations += most;
     std::replace(s.uses.begin(), s.uses.end(), char{s.kNew}, char{s.kUsed});
-    come_in = s.wake(problem, islands, report.rounds < kMostRounds, workspace->v);
+    come_in = s.wake(problem, islands, round < kMostRounds, workspace->v);
   }
 
   report.islands = static_cast<int>(islands.list.size());
