@@ -45,10 +45,12 @@ void copy_block(const double* from, int rows, int columns, bool transposed, doub
     for (int c = 0; c < n; ++c) {
       for (int r = 0; r < m; ++r) to[c + r * ld] = from[r + c * m];
     }
-  } else {
+  } else if (Rows > 0) {
     for (int c = 0; c < n; ++c) {
       for (int r = 0; r < m; ++r) to[r + c * ld] = from[r + c * m];
     }
+  } else {
+    for (int c = 0; c < n; ++c) std::copy_n(from + c * m, m, to + c * ld);
   }
 }
 

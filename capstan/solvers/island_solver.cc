@@ -48,7 +48,7 @@ CAPSTAN_FLAT_CLONES void IslandSolver::evaluate_impulses() {
 }
 
 // Cost at `at`; leaves motions, momentum, impulses and Hessians.
-double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
+CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
   system.calc_motion(at, &U, &contact_v);
   Adv = at - system.v_star;
   system.multiply_A(Adv, momentum);

@@ -118,13 +118,16 @@ CAPSTAN_INLINE inline void add_product(const double* JaT, int na, const double* 
   }
 }
 
-// Calls f<Rows, N>() with the sizes as constants if they are the usual ones.
+// Calls f<Rows, N>() with the sizes as constants if they are the usual ones; N is 6 whenever all trees have
+// six dofs, because those have no padding.
 template <class F>
 CAPSTAN_INLINE inline void with_sizes(int rows, bool free_bodies, const F& f) {
   if (free_bodies && rows == 3) {
     f.template operator()<3, 6>();
   } else if (free_bodies && rows == 6) {
     f.template operator()<6, 6>();
+  } else if (free_bodies) {
+    f.template operator()<0, 6>();
   } else if (rows == 3) {
     f.template operator()<3, 0>();
   } else if (rows == 6) {
