@@ -286,12 +286,15 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
   }
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, double glide,
-                          std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
-                          Contacts* contacts) {
+// set_motion(i) sets the travel and spin of collider i.
+template <class SetMotion>
+void collide_within_reach(const Model& model, const Placement& placement, const SetMotion& set_motion,
+                          double glide, std::span<const char> asleep, const Threads& threads,
+                          CollisionWorkspace* w, Contacts* contacts) {
   clear(contacts);
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
+      set_motion(i);
       const ModelShape& shape = model.shapes[w->shape[i]];
       w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
       w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
@@ -424,9 +427,11 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  std::fill(w->travel.begin(), w->travel.end(), Vec3::Zero());
-  std::fill(w->spin.begin(), w->spin.end(), 0.0);
-  collide_within_reach(model, placement, 0, {}, Threads(1), w, contacts);
+  const auto stand_still = [&](int i) {
+    w->travel[i].setZero();
+    w->spin[i] = 0;
+  };
+  collide_within_reach(model, placement, stand_still, 0, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
@@ -435,7 +440,6 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
   const auto set_motion = [&](int i) {
     const ModelShape& shape = model.shapes[w->shape[i]];
     w->travel[i].setZero();
-    w->spin[i] = 0;
     w->spin[i] = 2 * dt * shape.surface_velocity.norm();
     if (!std::isfinite(shape.collider.bounding_radius)) return;  // half spaces do not move
     w->spin[i] += 2 * dt * shape.surface_spin.norm() * shape.collider.bounding_radius;
@@ -448,10 +452,8 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
                    dt * dt * model.options.gravity;
     w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
   };
-  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
-    for (int i = begin; i < end; ++i) set_motion(i);
-  });
-  collide_within_reach(model, placement, glides ? glide_ratio(model, dt) : 0, asleep, threads, w, contacts);
+  collide_within_reach(model, placement, set_motion, glides ? glide_ratio(model, dt) : 0, asleep, threads, w,
+                       contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "capstan/laws/contact_laws.h"
@@ -34,23 +35,30 @@ bool has_impulse(const ContactData& contact, const Vec3& v) {
   }
 }
 
-// Whether no contact of a group has an impulse, nor would have one if its surfaces approached each other
-// faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
+// Whether no contact of a group of contacts has an impulse, nor would have one if its surfaces approached
+// each other faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
 template <class F>
 bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin, const F& velocity) {
   double U[6] = {};
-  for (int p = group.part_begin; p < group.part_end; ++p) {
-    const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
-    const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
-    const auto add = [&](int k) {
-      for (int r = 0; r < group.num_rows; ++r) U[r] += v[k] * J[group.num_rows * k + r];
-    };
-    if (const int last = problem.parts[p].last_dof; n > 6 && last >= 0) {
-      const int first = problem.model->trees[tree].dof_begin;
-      for (int k = last; k >= 0; k = problem.model->pattern.parent[k]) add(k - first);
-    } else {
-      for (int k = 0; k < n; ++k) add(k);
+  const auto add_parts = [&](auto rows) {
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
+      const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
+      const auto add = [&](int k) {
+        for (int r = 0; r < rows; ++r) U[r] += v[k] * J[rows * k + r];
+      };
+      if (const int last = problem.parts[p].last_dof; n > 6 && last >= 0) {
+        const int first = problem.model->trees[tree].dof_begin;
+        for (int k = last; k >= 0; k = problem.model->pattern.parent[k]) add(k - first);
+      } else {
+        for (int k = 0; k < n; ++k) add(k);
+      }
     }
+  };
+  if (group.num_rows == 3) {
+    add_parts(std::integral_constant<int, 3>());
+  } else {  // contacts have three or six
+    add_parts(std::integral_constant<int, 6>());
   }
   const Eigen::Map<const Vec6> motion(U);
   return with_law(problem.options.law, problem.options.normal_law, [&](auto law) {

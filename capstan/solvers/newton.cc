@@ -201,9 +201,8 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       const int i = s.order[k];
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
-      result_of(i) =
-          s.list[k]->solve(options, *workspace, report.rounds > 0,
-                           come_in && round < kMostInterrupts ? idle : std::span<const int>());
+      result_of(i) = s.list[k]->solve(options, *workspace, report.rounds > 0,
+                                      come_in && round < kMostInterrupts ? idle : std::span<const int>());
     };
     const auto for_each = [&](const auto& f) {
       threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {

@@ -57,7 +57,7 @@ void check_solver(const Model& model, const State& state, const Islands& islands
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
-constexpr int kTreesToBalance = 8;  // for one thread at a time
+constexpr int kDofsToMove = 48;     // for one thread at a time
 constexpr int kMostLateRounds = 8;  // where heaps land hard; nearly all steps have none
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
@@ -92,10 +92,16 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
 // Moves q0 along v^theta_vq.
 void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq, Workspace* w,
              VecX* q) {
-  w->v_advance = theta_vq * v + (1 - theta_vq) * state.v;
-  move(model, state.q, w->v_advance, dt, q);
-  if (!model.options.conserve_momentum) return;
-  w->threads.for_each_block(static_cast<int>(model.trees.size()), kTreesToBalance, [&](int begin, int end) {
+  const int num_trees = static_cast<int>(model.trees.size());
+  const int size = std::max(1, kDofsToMove * num_trees / std::max(1, model.num_velocities()));
+  w->threads.for_each_block(num_trees, size, [&](int begin, int end) {
+    const Tree &first = model.trees[begin], &last = model.trees[end - 1];
+    const int dofs = last.dof_end - first.dof_begin;
+    w->v_advance.segment(first.dof_begin, dofs) =
+        theta_vq * v.segment(first.dof_begin, dofs) + (1 - theta_vq) * state.v.segment(first.dof_begin, dofs);
+    move(model, state.q, w->v_advance, dt, q, model.links[first.link_begin].stage_begin,
+         model.links[last.link_end - 1].stage_end);
+    if (!model.options.conserve_momentum) return;
     balance_position(model, w->motion.placement, w->motion.velocity, v, dt, theta_vq, begin, end,
                      &w->momentum, q);
   });
