@@ -100,6 +100,7 @@ void IslandSolver::solve_by_multipliers(const NewtonOptions& options, IslandResu
   constexpr int kInner = 60, kClosing = 10;  // most iterations of an inner problem, far and close
   constexpr int kMostVain = 6;
   constexpr double kStiffest = 1e20;
+  constexpr double kAsGood = 10;
   const double residual_before = result->residual;
   v_best = base + v;
   set_laws();
@@ -127,7 +128,9 @@ void IslandSolver::solve_by_multipliers(const NewtonOptions& options, IslandResu
     recenter();
   }
   series_stiffness = 0;
-  if (result->converged || (result->at_round_off && result->residual < residual_before)) return;
+  // What was before had digits of v that are lost now, so that nearly as good is better.
+  const double good = std::max(residual_before, std::min(kLoose, kAsGood * residual_before));
+  if (result->converged || (result->at_round_off && result->residual < good)) return;
   result->has_duals = false;
   set_laws();
   v = v_best;
