@@ -5,6 +5,8 @@
 #include <Eigen/Cholesky>
 #include <random>
 
+#include "tests/support/random_forest.h"
+
 namespace capstan {
 namespace {
 
@@ -14,14 +16,10 @@ TEST(BranchMatrix, SolvesLikeADenseFactorization) {
   std::uniform_real_distribution<double> u(-1, 1);
   for (int trial = 0; trial < 100; ++trial) {
     const int n = 1 + trial % 30;
-    std::vector<int> parent(n);
-    for (int k = 0; k < n; ++k) parent[k] = std::uniform_int_distribution<int>(-1, k - 1)(random);
-    const BranchPattern pattern = make_branch_pattern(parent);
-    VecX values(pattern.num_values());
-    for (double& x : values) x = u(random);
-    for (int k = 0; k < n; ++k) values[pattern.row_start[k + 1] - 1] += 2 * n;  // dominant: positive definite
-    MatX dense(n, n);
-    expand(pattern, values.data(), 0, n, dense);
+    const test::RandomForest forest(n, &random);
+    const BranchPattern& pattern = forest.pattern;
+    const VecX& values = forest.values;
+    const MatX& dense = forest.dense;
     VecX b(n), y(n);
     for (double& x : b) x = u(random);
     multiply(pattern, values.data(), b.data(), y.data());

@@ -6,24 +6,20 @@
 #include <numeric>
 #include <random>
 
+#include "tests/support/random_forest.h"
+
 namespace capstan {
 namespace {
 
 // Random forests against Eigen's dense factorization.
 TEST(BranchProduct, IsThatOfADenseInverse) {
   std::mt19937 random(1);
-  std::uniform_real_distribution<double> u(-1, 1);
   for (int trial = 0; trial < 100; ++trial) {
     const int n = 1 + trial % 30;
-    std::vector<int> parent(n);
-    for (int k = 0; k < n; ++k) parent[k] = std::uniform_int_distribution<int>(-1, k - 1)(random);
-    const BranchPattern pattern = make_branch_pattern(parent);
-    VecX factored(pattern.num_values());
-    for (double& x : factored) x = u(random);
-    for (int k = 0; k < n; ++k)
-      factored[pattern.row_start[k + 1] - 1] += 2 * n;  // dominant: positive definite
-    MatX dense(n, n);
-    expand(pattern, factored.data(), 0, n, dense);
+    const test::RandomForest forest(n, &random);
+    const BranchPattern& pattern = forest.pattern;
+    const MatX& dense = forest.dense;
+    VecX factored = forest.values;
     ASSERT_EQ(factor(pattern, factored.data()), -1);
     // X H^-1 X^T, of all unknowns and of one with its ancestors, in memory that begins with unknown 0.
     std::vector<int> unknowns(n);
