@@ -24,6 +24,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "capstan/math/block_matrix.h"
 
@@ -45,6 +46,13 @@ struct FactorInfo {
   long factor_values = 0;  // in L, explicit zeros of merged supernodes included
   double flops = 0;        // of one factor() including the frozen part; an addition or multiplication is one
   double frozen_flops = 0;
+};
+
+// Some columns of a matrix B with as many rows as H, in the rows of one block; B is zero elsewhere.
+struct ColumnsInBlock {
+  int block, first_column, num_columns;
+  const double* values;  // column-major, columns leading_dimension apart
+  long leading_dimension;
 };
 
 class BlockCholesky {
@@ -72,6 +80,10 @@ class BlockCholesky {
   // x = H^-1 x, column by column.
   void solve_in_place(Eigen::Ref<MatX> x) const;
   void solve_in_place(double* x, int columns, long leading_dimension) const;
+
+  // W = B^T H^-1 B, the whole square, for a few columns that are zero in most blocks: goes only through the
+  // supernodes above theirs.
+  void project_inverse(std::span<const ColumnsInBlock> B, int num_columns, Eigen::Ref<MatX> W) const;
 
   const FactorInfo& info() const;
 

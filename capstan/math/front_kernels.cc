@@ -451,6 +451,27 @@ struct Kernels {
       }
     }
   }
+
+  static CAPSTAN_INLINE inline void add_products(const double* a, const double* b, int rows,
+                                                 double* product) {
+    constexpr int kC = 4;  // columns of a at a time
+    for (int first = 0; first < kManyColumns; first += kC) {
+      V sum[kC][kM];
+      V* const out = reinterpret_cast<V*>(product) + first * kM;
+      for (int i = 0; i < kC; ++i) {
+        for (int c = 0; c < kM; ++c) sum[i][c] = out[i * kM + c];
+      }
+      for (int r = 0; r < rows; ++r) {
+        for (int i = 0; i < kC; ++i) {
+          const double x = a[r * kManyColumns + first + i];
+          for (int c = 0; c < kM; ++c) sum[i][c] += reinterpret_cast<const V*>(b)[r * kM + c] * x;
+        }
+      }
+      for (int i = 0; i < kC; ++i) {
+        for (int c = 0; c < kM; ++c) out[i * kM + c] = sum[i][c];
+      }
+    }
+  }
 };
 
 // One set of plain functions for a target.
@@ -475,8 +496,12 @@ struct Kernels {
   target void solve_backward_many(const Front& f, const double* panel, double* y1, const double* below) {    \
     Kernels<W, R>::solve_backward_many(f, panel, y1, below);                                                 \
   }                                                                                                          \
+  target void add_products(const double* a, const double* b, int rows, double* product) {                    \
+    Kernels<W, R>::add_products(a, b, rows, product);                                                        \
+  }                                                                                                          \
   constexpr FrontKernels table = {                                                                           \
-      factor, add_update, solve_forward, solve_backward, solve_forward_many, solve_backward_many, #name};    \
+      factor,       add_update, solve_forward, solve_backward, solve_forward_many, solve_backward_many,      \
+      add_products, #name};                                                                                  \
   }
 
 CAPSTAN_FRONT_KERNELS(plain, , 2, 2)

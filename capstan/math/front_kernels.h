@@ -27,6 +27,8 @@ struct FrontKernels {
   // kManyColumns + c, aligned.
   void (*solve_forward_many)(const Front& front, const double* panel, double* y1, double* below);
   void (*solve_backward_many)(const Front& front, const double* panel, double* y1, const double* below);
+  // product += a^T b of kManyColumns columns each, laid out likewise; product(i, j) at i * kManyColumns + j.
+  void (*add_products)(const double* a, const double* b, int rows, double* product);
   const char* name;
 };
 

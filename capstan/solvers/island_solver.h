@@ -15,6 +15,12 @@ namespace capstan {
 
 constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on the way to the optimum
 
+// Primal-dual: masses of single contacts are taken larger than they are, because several contacts share a
+// body. Chosen on heaps that land, where 2 to 5 did about equally well.
+constexpr double kMassFactor = 3;
+constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved any more
+constexpr int kMaxHalvings = 4;
+
 struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
@@ -190,13 +196,31 @@ struct IslandSolver {
   bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
   void start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
+  bool is_warm_start_nearer(double imbalance, double cold);
+  std::vector<double> tree_cold;  // [trees] merit of its contacts in a cold start
   enum class StartDuals { zero, from_laws, given };
   void start_duals(StartDuals from, const NewtonWorkspace* given);
   double resolve_duals(double alpha);
   void accept_duals();
   void linearize();
   bool closes_any(std::span<const int> groups, const VecX& v_others) const;
-  double merit = 0;  // of v and its duals
+  Vec3 mass_behind(int i) const { return kMassFactor * problem().contact_mass[i]; }
+  double merit = 0;                   // of v and its duals
+  std::vector<double> contact_merit;  // [contacts] what each adds to it, where resolve_duals() was last
+
+  // worst_groups.cc
+  bool settle_worst_groups(int most_rows);
+  double find_worst_groups(int most_rows);
+  double try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha, bool accept);
+  struct WorstContact {
+    int i, at;          // in the problem and in the island
+    int row, rows;      // of its group, among those of all worst groups
+    Vec3 gamma, u;      // as in Dual
+    Vec3 linear_gamma;  // as above
+    Mat3 slope;
+  };
+  std::vector<int> worst;
+  std::vector<WorstContact> worst_contacts;
 
   // line_search.cc
   void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,

@@ -383,4 +383,36 @@ bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& 
   return true;
 }
 
+void IslandSystem::calc_influence(std::span<const int> groups, Eigen::Ref<MatX> W) {
+  columns_.clear();
+  int row = 0;
+  for (const int g : groups) {
+    for (int p = groups_[g].part_begin; p < groups_[g].part_end; ++p) {
+      const LocalPart& part = parts_[p];
+      columns_.push_back(
+          {part.tree, row, groups_[g].rows, jacobians_.data() + part.jacobian, padded_size(part.size)});
+    }
+    row += groups_[g].rows;
+  }
+  cholesky_.project_inverse(columns_, row, W);
+}
+
+void IslandSystem::add_influence(std::span<const int> groups, const ConstVector& f, Vector dv) {
+  product_.assign(num_dofs(), 0.0);
+  int row = 0;
+  for (const int g : groups) {
+    const int rows = groups_[g].rows;
+    for (int p = groups_[g].part_begin; p < groups_[g].part_end; ++p) {
+      const LocalPart& part = parts_[p];
+      const double* JT = jacobians_.data() + part.jacobian;
+      for (int r = 0; r < rows; ++r, JT += padded_size(part.size)) {
+        for (int k = 0; k < part.size; ++k) product_[part.start + k] += JT[k] * f[row + r];
+      }
+    }
+    row += rows;
+  }
+  cholesky_.solve_in_place(product_.data(), 1, num_dofs());
+  dv += Eigen::Map<const VecX>(product_.data(), num_dofs());
+}
+
 }  // namespace capstan

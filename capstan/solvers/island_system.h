@@ -3,6 +3,7 @@
 // Newton system (A + J^T G J) dv = -gradient. Memory only grows.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "capstan/math/block_cholesky.h"
@@ -31,6 +32,7 @@ struct IslandSystem {
   int num_trees() const { return island->tree_end - island->tree_begin; }
   int num_groups() const { return island->group_end - island->group_begin; }
   int num_contacts() const { return contact_start.back(); }
+  int num_rows(int g) const { return groups_[g].rows; }
   int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
   const ConstraintGroup& group(int g) const {
     return problem->groups[islands->groups[island->group_begin + g]];
@@ -56,6 +58,10 @@ struct IslandSystem {
   // dv = -(A + J^T G J)^-1 gradient, G one 6x6 for each group and a number for each dof law.
   bool solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G, const ConstVector& gradient,
              Vector dv);
+  // With H of the last solve() and the Jacobian J of a few groups, whose rows follow one another:
+  // W = J H^-1 J^T, and dv += H^-1 J^T f.
+  void calc_influence(std::span<const int> groups, Eigen::Ref<MatX> W);
+  void add_influence(std::span<const int> groups, const ConstVector& f, Vector dv);
 
  private:
   // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
@@ -77,6 +83,7 @@ struct IslandSystem {
   mutable std::vector<double> padded_;  // a vector whose larger trees have whole fours, the last with zeros
 
   std::vector<double> A_values_, arena_, product_;
+  std::vector<ColumnsInBlock> columns_;
   std::vector<int> A_start_;
   BlockPattern pattern_;
   BlockCholesky cholesky_;

@@ -18,8 +18,10 @@
 //                      linearized at the point (u, gamma(u)) of its curve that is nearest to (v, gamma) as
 //                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced;
 //                      alpha halves until the merit sum of rho |u - v|^2, the distance from the curves,
-//                      falls. At the solution it is Newton's method. If it stalls, exact_line_search goes on
-//                      from the best velocity found.
+//                      falls. At the solution it is Newton's method. The few groups of contacts that are
+//                      farthest from their laws after a step are solved apart, all others being linear, and
+//                      the step is made anew with them (worst_groups.cc): about half as many iterations. If
+//                      it stalls, exact_line_search goes on from the best velocity found.
 //
 // With primal_dual, contacts that are open before the step and in free motion are left out at first, with all
 // that they would connect: bodies that fly together are many small islands. Whatever an iterate closes comes
@@ -50,6 +52,7 @@ struct NewtonOptions {
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
+  int most_worst_rows = 24;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
 };
 
 // The answer, and memory that solves of one model reuse.

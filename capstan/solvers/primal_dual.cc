@@ -9,12 +9,9 @@
 namespace capstan {
 namespace {
 
-// Masses of single contacts are taken larger than they are, because several contacts share a body. Chosen on
-// heaps that land, where 2 to 5 did about equally well.
-constexpr double kMassFactor = 3;
-constexpr int kMaxIterations = 40;  // before the line search takes over
-constexpr int kPatience = 12;       // iterations that do not halve the merit
-constexpr int kMaxHalvings = 4;
+constexpr int kMaxIterations = 40;      // before the line search takes over
+constexpr int kPatience = 12;           // iterations that do not halve the merit
+constexpr double kSettled = 1e-12;      // of the size of the problem: a merit that the next step finishes
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
 }  // namespace
@@ -61,16 +58,17 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
 // every law, and the merit.
 CAPSTAN_FLAT_CLONES double IslandSolver::resolve_duals(double alpha) {
   double sum = 0;
+  contact_merit.resize(system.num_contacts());
   for_each(
       [&](auto law, int i, int at) {
-        const Vec3 rho = kMassFactor * problem().contact_mass[i];
+        const Vec3 rho = mass_behind(i);
         const Vec3 at_v = contact_v[at] + alpha * contact_dv[at];
         const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
         Dual& d = dual_try[at];
         d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
         d.u = Resolvent<decltype(law)>::resolve(contacts[at], rho, at_v - d.gamma.cwiseQuotient(rho));
         const Vec3 e = d.u - at_v;
-        sum += e.dot(rho.cwiseProduct(e));
+        sum += contact_merit[at] = e.dot(rho.cwiseProduct(e));
       },
       [&](int g, int r, int k) {
         const double at_v = U[g][r] + alpha * dU[g][r];
@@ -121,8 +119,7 @@ CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
 }
 
 // Where to start, v being evaluated. With `known`: from its impulses. Else warm, with the impulses of the
-// laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced:
-// whichever is nearer, both measured as energies.
+// laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced.
 void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
   dv.setZero();
   dU.resize(system.num_groups());
@@ -140,31 +137,59 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
     const double d = system.scale[k] * gradient[k];
     imbalance += d * d;
   }
-  double cold = kInfinity;
+  bool warm = true;
   if (at_v.residual > kSmallResidual) {
     system.calc_motion(system.v_star, &dU, &contact_dv);
     std::swap(U, dU);
     std::swap(contact_v, contact_dv);
     v = system.v_star;
     start_duals(StartDuals::zero, nullptr);
-    cold = resolve_duals(0);
-  }
-  if (imbalance < cold) {
-    if (at_v.residual > kSmallResidual) {
+    merit = resolve_duals(0);
+    warm = is_warm_start_nearer(imbalance, merit);
+    if (warm) {
       std::swap(U, dU);
       std::swap(contact_v, contact_dv);
       v = v_best;
     } else {
-      for (Vec6& x : dU) x.setZero();
-      for (Vec3& x : contact_dv) x.setZero();
+      momentum.setZero();
     }
+  } else {
+    for (Vec6& x : dU) x.setZero();
+    for (Vec3& x : contact_dv) x.setZero();
+  }
+  if (warm) {
     start_duals(StartDuals::from_laws, nullptr);
     merit = imbalance + resolve_duals(0);
-  } else {
-    momentum.setZero();
-    merit = cold;
   }
   accept_duals();
+}
+
+// Both are energies: of the momentum that is not balanced, and the merit. A tree counts with at most what
+// free motion gives it in the step, so that a few bodies in collision do not decide for a heap at rest.
+bool IslandSolver::is_warm_start_nearer(double imbalance, double cold) {
+  tree_cold.assign(system.num_trees(), 0.0);
+  for (int g = 0; g < system.num_groups(); ++g) {
+    double sum = 0;
+    for (int at = system.contact_start[g]; at < system.contact_start[g + 1]; ++at) sum += contact_merit[at];
+    const ConstraintGroup& c = system.group(g);
+    for (int p = c.part_begin; p < c.part_end; ++p) {
+      tree_cold[system.local_tree[problem().parts[p].tree]] += sum;
+    }
+  }
+  Adv = system.v_star - system.v0;
+  system.multiply_A(Adv, impulse);
+  double limited_imbalance = 0, limited_cold = 0;
+  for (int t = 0; t < system.num_trees(); ++t) {
+    double tree_imbalance = 0, limit = 0;
+    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+      const double d = system.scale[k] * gradient[k], p = system.scale[k] * impulse[k];
+      tree_imbalance += d * d;
+      limit += p * p;
+    }
+    limited_imbalance += std::min(tree_imbalance, limit);
+    limited_cold += std::min(tree_cold[t], limit);
+  }
+  return limited_imbalance != limited_cold ? limited_imbalance < limited_cold : imbalance < cold;
 }
 
 // From v, its motions and momentum, and the duals. Leaves the last velocity in v and its laws evaluated.
@@ -190,7 +215,11 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
       ++result->evaluations;
       const double trial = resolve_duals(last = alpha);
       if (trial < best) best = trial, best_alpha = alpha;
-      if (trial < 0.9 * merit) break;
+      if (k == 0 && trial > kSettled * size && settle_worst_groups(options.most_worst_rows)) {
+        ++result->evaluations;
+        best = resolve_duals(1);
+      }
+      if (best < kGoodMerit * merit) break;
     }
     if (!std::isfinite(best)) return false;
     if (best_alpha != last) resolve_duals(best_alpha);

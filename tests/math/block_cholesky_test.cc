@@ -120,6 +120,42 @@ TEST(BlockCholesky, EqualsDenseOnEveryPatternInEveryOrder) {
   }
 }
 
+// W = B^T H^-1 B of columns that are zero in most blocks, against dense matrices: from one column to three
+// batches of eight, columns in several blocks, blocks that two entries share.
+TEST(BlockCholesky, ProjectsItsInverse) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  BlockCholesky cholesky;
+  for (const auto& [name, pattern] : patterns()) {
+    const int num_blocks = static_cast<int>(pattern.sizes.size());
+    if (num_blocks == 0) continue;
+    cholesky.analyze(pattern);
+    fill_contact_matrix(pattern, 10, 11, &cholesky.matrix);
+    ASSERT_TRUE(cholesky.factor()) << name;
+    const MatX H = cholesky.matrix.dense();
+    std::vector<int> start{0};
+    for (const int size : pattern.sizes) start.push_back(start.back() + size);
+    for (const int count : {1, 2, 5, 8}) {
+      MatX B = MatX::Zero(H.rows(), 3 * count);
+      std::vector<MatX> values;
+      std::vector<ColumnsInBlock> entries;
+      values.reserve(2 * count);
+      for (int c = 0; c < 2 * count; ++c) {
+        const int block = static_cast<int>(random() % num_blocks), size = pattern.sizes[block];
+        // Two rows of padding, which must not be looked at.
+        values.push_back(MatX::NullaryExpr(size + 2, 3, [&] { return normal(random); }));
+        entries.push_back({block, 3 * (c / 2), 3, values.back().data(), size + 2});
+        B.block(start[block], 3 * (c / 2), size, 3) += values.back().topRows(size);
+      }
+      MatX W = MatX::Constant(3 * count, 3 * count, kNaN);
+      cholesky.project_inverse(entries, 3 * count, W);
+      const MatX expected = B.transpose() * H.llt().solve(B);
+      ASSERT_LE((W - expected).norm(), 1e-12 * (1 + expected.norm())) << name << ", " << count;
+      ASSERT_EQ(W, W.transpose());
+    }
+  }
+}
+
 // Large enough for nested dissection and for fronts of many column blocks, with and without frozen blocks.
 TEST(BlockCholesky, AgreesWithEigenOnALargePile) {
   BlockPattern pattern = pile(800, 6, 1);
@@ -355,7 +391,9 @@ TEST(BlockCholesky, AllocatesNothingAfterWarmUp) {
   }
   BlockCholesky cholesky;
   VecX x = VecX::Ones(480);
-  MatX X = MatX::Ones(480, 10);
+  MatX X = MatX::Ones(480, 10), W(12, 12);
+  const MatX J = MatX::Ones(6, 6);
+  const ColumnsInBlock columns[] = {{3, 0, 6, J.data(), 6}, {71, 6, 6, J.data(), 6}};
   const auto solve = [&](const BlockPattern& pattern) {
     cholesky.analyze(pattern);
     cholesky.matrix.set_zero();
@@ -367,6 +405,7 @@ TEST(BlockCholesky, AllocatesNothingAfterWarmUp) {
     ASSERT_TRUE(cholesky.factor());
     cholesky.solve_in_place(x);
     cholesky.solve_in_place(X);
+    cholesky.project_inverse(columns, 12, W);
   };
   for (const BlockPattern& pattern : steps) solve(pattern);
   const long before = allocations;

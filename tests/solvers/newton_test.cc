@@ -202,6 +202,36 @@ TEST(Newton, ContactsLeftOutDoNotChangeTheAnswer) {
   EXPECT_GT(came_in, 5);
 }
 
+// Groups of contacts that are solved apart change the way to the answer, not the answer: over a heap that
+// lands and comes to rest, far fewer iterations.
+TEST(Newton, WorstGroupsSolvedApartSaveIterations) {
+  const Model model = compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"));
+  for (const ContactLaw law : {ContactLaw::regularized_lagged, ContactLaw::sap}) {
+    State state = initial_state(model);
+    Workspace w = make_workspace(model);
+    StepOptions options = step_options(model);
+    options.contact.law = law;
+    options.newton.relative_tolerance = 1e-10;
+    NewtonOptions none = options.newton;
+    none.most_worst_rows = 0;
+    NewtonWorkspace plain = make_newton_workspace(model);
+    NewtonWorkspace apart = make_newton_workspace(model);
+    int with = 0, without = 0;
+    for (int i = 0; i < 200; ++i) {
+      step(model, options, {}, &state, &w);
+      const SolverReport a = solve_newton(w.problem, options.newton, &apart);
+      const SolverReport b = solve_newton(w.problem, none, &plain);
+      ASSERT_TRUE(a.converged && b.converged) << i;
+      ASSERT_LT(test::scaled_distance(w.problem, plain.v, apart.v), 1e-6) << i;
+      with += a.most_iterations;
+      without += b.most_iterations;
+    }
+    std::printf("%d iterations instead of %d\n", with, without);
+    EXPECT_LT(with, 0.75 * without);
+    EXPECT_GT(without, 500);
+  }
+}
+
 // Problems of `convergence` on which the line search ends at residuals of 1e-4 to 1e-7, or creeps: impulses
 // of 1e6 N s and more squeeze bodies of a few kg (lagged), a slip of 100 m/s hides the depth (similar).
 TEST(Newton, MultipliersSolveStiffFriction) {
