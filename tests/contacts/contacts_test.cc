@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "capstan/math/rotation.h"
@@ -93,6 +95,45 @@ TEST(Contacts, BroadPhaseMissesNothingAndHistoryDoesNotMatter) {
     total += plain.size();
   }
   EXPECT_GT(total, 1000);
+}
+
+// Planes along the axes have boxes that end; a tilted one is everywhere.
+TEST(Contacts, WallsAreReachedFromTheirOwnSideOnly) {
+  Random random(2);
+  const double half = std::sqrt(0.5);
+  const Vec4 turns[] = {
+      {1, 0, 0, 0},       {0, 1, 0, 0},        {half, 0, half, 0},       {half, 0, -half, 0},
+      {half, half, 0, 0}, {half, -half, 0, 0}, test::random_quat(random)};
+  for (const Vec4& turn : turns) {
+    Scene scene = pile(random, 10);
+    scene.shapes[0].pose.quat_wxyz = turn;
+    scene.shapes[0].pose.position = Vec3(0.1, -0.2, 0.15);
+    const Model model = compile(scene);
+    State state = initial_state(model);
+    const Found found = find(model, state);
+    Contacts plain;
+    collide_all_pairs(model, found.placement, &plain);
+    expect_equal(found.contacts, plain);
+    EXPECT_GT(std::count(plain.shape_a.begin(), plain.shape_a.end(), 0), 0);
+  }
+  // A ball that hovers is no pair for the broad phase, until it comes down within two steps.
+  Scene scene;
+  scene.shapes = {make_shape("floor", kWorld, HalfSpace{}), make_shape("ball", "ball", Sphere{0.1})};
+  scene.bodies = {free_body("ball", Vec3(0, 0, 0.2))};
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  CollisionWorkspace workspace = make_collision_workspace(model);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  Contacts contacts;
+  calc_placement(model, state.q, &placement);
+  for (const double speed : {-9.0, -11.0}) {
+    state.v[2] = speed;
+    calc_velocity(model, placement, state.v, &velocity);
+    collide(model, placement, velocity, 0.005, false, &workspace, &contacts);
+    EXPECT_EQ(workspace.broad_phase.pairs().size(), speed < -10 ? 1u : 0u);
+    EXPECT_EQ(contacts.size(), speed < -10 ? 1 : 0);
+  }
 }
 
 TEST(Contacts, AreGroupedByPairsOfLinks) {
