@@ -136,6 +136,37 @@ TEST(Contacts, WallsAreReachedFromTheirOwnSideOnly) {
   }
 }
 
+TEST(Contacts, BoxesAndMotionsOfCollidersAreThoseOfAPlainTwin) {
+  Random random(3);
+  const Model model = compile(pile(random, 20));
+  State state = test::random_state(random, model, 2);
+  CollisionWorkspace w = make_collision_workspace(model);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  Contacts contacts;
+  calc_placement(model, state.q, &placement);
+  calc_velocity(model, placement, state.v, &velocity);
+  const double dt = 0.003;
+  collide(model, placement, velocity, dt, false, &w, &contacts);
+  for (std::size_t i = 1; i < w.shape.size(); ++i) {  // 0 is the floor
+    const ModelShape& shape = model.shapes[w.shape[i]];
+    const Transform X = placement.X_WL[shape.link] * shape.X_LS;
+    const Vec3 centre = X * shape.collider.centre, half = X.R.cwiseAbs() * shape.collider.half_box;
+    EXPECT_LT((w.X_WS[i].R - X.R).norm() + (w.X_WS[i].p - X.p).norm(), 1e-14);
+    EXPECT_LT((w.boxes[i].lower - (centre - half)).norm() + (w.boxes[i].upper - (centre + half)).norm(),
+              1e-14);
+    MatX J(3, model.num_velocities());
+    calc_point_jacobian(model, placement, shape.body, centre, J);
+    const Vec3 travel = 2 * dt * (J * state.v) + dt * dt * model.options.gravity;
+    const double spin = 2 * dt * velocity.V[shape.link].head<3>().norm() * shape.collider.bounding_radius;
+    EXPECT_LT((w.travel[i] - travel).norm(), 1e-14);
+    EXPECT_NEAR(w.spin[i], spin, 1e-14);
+    const Vec3 margin = Vec3::Constant(shape.pair_margin + spin);
+    EXPECT_LT((w.swept[i].lower - (centre - half + travel.cwiseMin(0) - margin)).norm(), 1e-14);
+    EXPECT_LT((w.swept[i].upper - (centre + half + travel.cwiseMax(0) + margin)).norm(), 1e-14);
+  }
+}
+
 TEST(Contacts, AreGroupedByPairsOfLinks) {
   Random random(2);
   const Model model = compile(pile(random, 30));
