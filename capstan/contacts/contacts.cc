@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "capstan/geometry/collide.h"
+#include "capstan/math/lanes.h"
 
 namespace capstan {
 namespace {
@@ -14,12 +15,6 @@ double in_series(double a, double b) {
   if (std::isinf(a)) return b;
   if (std::isinf(b)) return a;
   return a * b / (a + b);
-}
-
-Aabb bounding_box(const Collider& collider, const Transform& X) {
-  if (!collider.half_box.allFinite()) return {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
-  const Vec3 centre = X * collider.centre, half = X.R.cwiseAbs() * collider.half_box;
-  return {centre - half, centre + half};
 }
 
 // Where a box may be while it goes by `travel`, and as far around as `margin`.
@@ -286,21 +281,82 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
   }
 }
 
-// set_motion(i) sets the travel and spin of collider i.
-template <class SetMotion>
-void collide_within_reach(const Model& model, const Placement& placement, const SetMotion& set_motion,
+CAPSTAN_INLINE inline void calc_pose(const ModelShape& shape, const Placement& placement, Frame* X_WS) {
+  if (shape.link == 0) return load(shape.X_LS, X_WS);
+  Frame link;
+  load(placement.X_WL[shape.link], &link);
+  multiply(link, shape.X_LS, X_WS);
+}
+
+// The box of a half space.
+Aabb half_space_box(const Transform& X) {
+  Aabb box = {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
+  // A floor or a wall along the world's axes has nothing on its other side.
+  for (int i = 0; i < 3; ++i) {
+    if (X.R(i, 2) == 1) box.upper[i] = X.p[i];
+    if (X.R(i, 2) == -1) box.lower[i] = X.p[i];
+  }
+  return box;
+}
+
+// Poses, motions and boxes of the colliders [begin, end). They stand still where `velocity` is null.
+CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Velocity* velocity,
+                                    double dt, double glide, int begin, int end, CollisionWorkspace* w) {
+  for (int i = begin; i < end; ++i) {
+    const ModelShape& shape = model.shapes[w->shape[i]];
+    const Collider& collider = shape.collider;
+    Frame X;
+    calc_pose(shape, placement, &X);
+    store(X, &w->X_WS[i]);
+    const bool is_bounded = std::isfinite(collider.bounding_radius);
+    w->travel[i].setZero();
+    w->spin[i] = 0;
+    if (velocity != nullptr && shape.has_moving_surface) {
+      w->spin[i] = 2 * dt * shape.surface_velocity.norm();
+      if (is_bounded) w->spin[i] += 2 * dt * shape.surface_spin.norm() * collider.bounding_radius;
+    }
+    if (!is_bounded) {  // half spaces do not move
+      w->boxes[i] = half_space_box(w->X_WS[i]);
+      w->swept[i] = inflated(w->boxes[i], shape.pair_margin + std::max(1.0, glide) * w->spin[i]);
+      continue;
+    }
+    Four centre, travel = {};
+    rotate(X, collider.centre.data(), &centre);
+    centre += X.p;
+    if (velocity != nullptr && shape.link != 0) {
+      const Vec6& V = velocity->V[shape.link];
+      Four origin, angular, linear, g, carried;
+      load(placement.origin[model.links[shape.link].tree].data(), &origin);
+      load(V.data(), &angular);
+      load(V.data() + 3, &linear);
+      load(model.options.gravity.data(), &g);
+      cross(angular, centre - origin, &carried);
+      travel = 2 * dt * (linear + carried) + dt * dt * g;
+      store(travel, w->travel[i].data());
+      w->spin[i] += 2 * dt * std::sqrt(dot(angular, angular)) * collider.bounding_radius;
+    }
+    const Four half = (X.x < 0 ? -X.x : X.x) * collider.half_box[0] +
+                      (X.y < 0 ? -X.y : X.y) * collider.half_box[1] +
+                      (X.z < 0 ? -X.z : X.z) * collider.half_box[2];
+    const Four lower = centre - half, upper = centre + half;
+    store(lower, w->boxes[i].lower.data());
+    store(upper, w->boxes[i].upper.data());
+    double margin = shape.pair_margin + w->spin[i];
+    if (glide > 0) {
+      const double glides = glide * (w->spin[i] + std::sqrt(dot(travel, travel)));
+      margin = std::max(margin, shape.pair_margin + glides);
+    }
+    store(lower + (travel < 0 ? travel : Four{}) - margin, w->swept[i].lower.data());
+    store(upper + (travel > 0 ? travel : Four{}) + margin, w->swept[i].upper.data());
+  }
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, const Velocity* velocity, double dt,
                           double glide, std::span<const char> asleep, const Threads& threads,
                           CollisionWorkspace* w, Contacts* contacts) {
   clear(contacts);
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
-    for (int i = begin; i < end; ++i) {
-      set_motion(i);
-      const ModelShape& shape = model.shapes[w->shape[i]];
-      w->X_WS[i] = shape_pose(model, placement, w->shape[i]);
-      w->boxes[i] = bounding_box(shape.collider, w->X_WS[i]);
-      const double around = std::max(w->spin[i], glide * (w->spin[i] + w->travel[i].norm()));
-      w->swept[i] = sweep(w->boxes[i], w->travel[i], shape.pair_margin + around);
-    }
+    place_colliders(model, placement, velocity, dt, glide, begin, end, w);
   });
   const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept);
   const int n = static_cast<int>(pairs.size());
@@ -326,9 +382,12 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
 
 }  // namespace
 
-Transform shape_pose(const Model& model, const Placement& placement, int shape) {
-  const ModelShape& s = model.shapes[shape];
-  return s.link == 0 ? s.X_LS : placement.X_WL[s.link] * s.X_LS;
+CAPSTAN_CLONES Transform shape_pose(const Model& model, const Placement& placement, int shape) {
+  Frame X;
+  calc_pose(model.shapes[shape], placement, &X);
+  Transform X_WS;
+  store(X, &X_WS);
+  return X_WS;
 }
 
 void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
@@ -427,33 +486,14 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  const auto stand_still = [&](int i) {
-    w->travel[i].setZero();
-    w->spin[i] = 0;
-  };
-  collide_within_reach(model, placement, stand_still, 0, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, nullptr, 0, 0, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
              std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
              Contacts* contacts) {
-  const auto set_motion = [&](int i) {
-    const ModelShape& shape = model.shapes[w->shape[i]];
-    w->travel[i].setZero();
-    w->spin[i] = 2 * dt * shape.surface_velocity.norm();
-    if (!std::isfinite(shape.collider.bounding_radius)) return;  // half spaces do not move
-    w->spin[i] += 2 * dt * shape.surface_spin.norm() * shape.collider.bounding_radius;
-    if (shape.link == 0) return;
-    const Vec6& V = velocity.V[shape.link];
-    const Vec3 centre = placement.X_WL[shape.link] * (shape.X_LS * shape.collider.centre);
-    w->travel[i] = 2 * dt *
-                       (V.tail<3>() +
-                        cross(V.head<3>(), Vec3(centre - placement.origin[model.links[shape.link].tree]))) +
-                   dt * dt * model.options.gravity;
-    w->spin[i] += 2 * dt * V.head<3>().norm() * shape.collider.bounding_radius;
-  };
-  collide_within_reach(model, placement, set_motion, glides ? glide_ratio(model, dt) : 0, asleep, threads, w,
-                       contacts);
+  collide_within_reach(model, placement, &velocity, dt, glides ? glide_ratio(model, dt) : 0, asleep, threads,
+                       w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {

@@ -29,6 +29,16 @@ Reading read(const Model& model, const Transmission& transmission, const VecX& q
   return r;
 }
 
+// What an actuator makes of what it sees.
+inline ActuatorReading calc_reading(const ModelActuator& a, const Reading& r, double control) {
+  const double u = std::clamp(control, a.control_range.lower, a.control_range.upper);
+  const double force = a.gain * u + a.bias[0] + a.bias[1] * r.length + a.bias[2] * r.rate;
+  const double clamped = std::clamp(force, a.force_range.lower, a.force_range.upper);
+  const double magnitude = std::abs(a.gain * u) + std::abs(a.bias[0]) + std::abs(a.bias[1] * r.length) +
+                           std::abs(a.bias[2] * r.rate);
+  return {r.length, r.rate, clamped, force, clamped != force, magnitude};
+}
+
 double outside(double x, const Range& range) {
   return x < range.lower ? x - range.lower : x > range.upper ? x - range.upper : 0;
 }
@@ -87,13 +97,7 @@ ForceGradient make_force_gradient(const Model& model) {
 
 ActuatorReading read_actuator(const Model& model, const ModelActuator& a, const VecX& q, const VecX& v,
                               double control) {
-  const Reading r = read(model, a.transmission, q, v);
-  const double u = std::clamp(control, a.control_range.lower, a.control_range.upper);
-  const double force = a.gain * u + a.bias[0] + a.bias[1] * r.length + a.bias[2] * r.rate;
-  const double clamped = std::clamp(force, a.force_range.lower, a.force_range.upper);
-  const double magnitude = std::abs(a.gain * u) + std::abs(a.bias[0]) + std::abs(a.bias[1] * r.length) +
-                           std::abs(a.bias[2] * r.rate);
-  return {r.length, r.rate, clamped, force, clamped != force, magnitude};
+  return calc_reading(a, read(model, a.transmission, q, v), control);
 }
 
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
@@ -136,7 +140,9 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
   for (int k = range.dof_begin; k < range.dof_end; ++k) g->actuator_force[k] = 0;
   for (const int i : range.actuators) {
     const ModelActuator& a = model.actuators[i];
-    const ActuatorReading r = read_actuator(model, a, q, v, control[i]);
+    const bool is_motor = a.bias[1] == 0 && a.bias[2] == 0;  // does not look where it is
+    const ActuatorReading r =
+        calc_reading(a, is_motor ? Reading{} : read(model, a.transmission, q, v), control[i]);
     for (const auto& term : a.transmission.terms) {
       g->actuator_force[term.dof] += term.coefficient * r.force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * r.magnitude;

@@ -485,7 +485,10 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     });
   };
   each_batch([&](Batch& b) {
-    calc_placement(model, state.q, &motion->placement, b.link_begin, b.link_end);
+    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+      if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
+      calc_placement(model, state.q, &motion->placement, model.trees[t].link_begin, model.trees[t].link_end);
+    }
     calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
   });
   calc_external(model, motion->placement, input, &s.external);
@@ -530,6 +533,12 @@ void balance_after_constraints(const Model& model, const State& state, double dt
   balance_momentum(model, tree, state, motion->placement, motion->velocity,
                    scheme.theta > 0 ? s.placement : motion->placement, s.external, dt, scheme.theta_vq,
                    &s.momentum, v);
+}
+
+void balance_end(const Model& model, const VecX& v, double dt, double theta_vq, int begin, int end,
+                 Motion* motion, VecX* q1) {
+  balance_position(model, motion->placement, motion->velocity, v, dt, theta_vq, begin, end,
+                   &motion->scratch->momentum, q1);
 }
 
 namespace {

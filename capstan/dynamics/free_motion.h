@@ -84,6 +84,11 @@ inline void calc_free_motion(const Model& model, const State& state, const Input
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
                                int tree, Motion* motion, VecX* v);
 
+// balance_position() (dynamics/momentum.h) of the trees [begin, end), after calc_free_motion on the state
+// that q1 comes from. If the next free motion begins there, it finds where they are.
+void balance_end(const Model& model, const VecX& v, double dt, double theta_vq, int begin, int end,
+                 Motion* motion, VecX* q1);
+
 // Takes the drives out of v* and A of the trees that are marked ([trees], not 0), and of those that a drive
 // joins to them, which it marks, too. v* is then the motion without these drives. To be called after
 // calc_free_motion on the same state, once for each tree; no drive is released where the scheme takes gains

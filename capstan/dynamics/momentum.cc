@@ -1,7 +1,9 @@
 #include "capstan/dynamics/momentum.h"
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
@@ -72,6 +74,20 @@ Vec3 calc_tree_com(const Model& model, const Placement& placement, int t) {
   return placement.origin[t] + h / mass;
 }
 
+// Whether f(i) holds for each position of a tree.
+template <class F>
+bool all_positions(const Model& model, const Tree& tree, const F& f) {
+  const int end = model.links[tree.link_end - 1].stage_end;
+  for (int s = model.links[tree.link_begin].stage_begin; s < end; ++s) {
+    const Stage& stage = model.stages[s];
+    const int n = stage.type == StageType::free ? 7 : stage.type == StageType::ball ? 4 : 1;
+    for (int i = stage.q; i < stage.q + n; ++i) {
+      if (!f(i)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_isotropic(const Mat3& inertia) {
@@ -120,8 +136,26 @@ Vec3 solve_turn(const Mat3& I, const Vec3& l, const Vec3& w0, const Vec3& target
 }
 
 MomentumWorkspace make_momentum_workspace(const Model& model) {
-  return {make_placement(model), make_velocity(model), VecX::Zero(model.num_positions),
+  return {make_placement(model),
+          VecX::Constant(model.num_positions, std::numeric_limits<double>::quiet_NaN()), make_velocity(model),
           VecX::Zero(model.num_velocities())};
+}
+
+bool copy_placement(const Model& model, const MomentumWorkspace& w, const VecX& q, int t,
+                    Placement* placement) {
+  const Tree& tree = model.trees[t];
+  const bool is_known = all_positions(
+      model, tree, [&](int i) { return q[i] == w.q[i] && std::signbit(q[i]) == std::signbit(w.q[i]); });
+  if (!is_known) return false;
+  const auto copy = [](const auto& from, int begin, int end, auto* to) {
+    std::copy(from.begin() + begin, from.begin() + end, to->begin() + begin);
+  };
+  copy(w.placement.X_WL, tree.link_begin, tree.link_end, &placement->X_WL);
+  copy(w.placement.p_OL, tree.link_begin, tree.link_end, &placement->p_OL);
+  copy(w.placement.inertia, tree.link_begin, tree.link_end, &placement->inertia);
+  copy(w.placement.S, tree.dof_begin, tree.dof_end, &placement->S);
+  placement->origin[t] = w.placement.origin[t];
+  return true;
 }
 
 bool conserves_momentum(const Model& model, int t) {
@@ -230,6 +264,11 @@ void balance_position(const Model& model, const Placement& start, const Velocity
     const Vec3 wanted =
         calc_tree_com(model, start, t) + dt / after.mass * (theta_vq * after.P + (1 - theta_vq) * P_before);
     q1->segment<3>(stage.q) += root.X_PL.R.transpose() * (wanted - after.com);
+    shift_placement(model, *q1, t, &w->placement);
+    all_positions(model, tree, [&](int i) {
+      w->q[i] = (*q1)[i];
+      return true;
+    });
   }
 }
 

@@ -26,10 +26,16 @@ namespace capstan {
 
 struct MomentumWorkspace {
   Placement placement;
+  VecX q;  // of each tree where `placement` is, or NaN
   Velocity velocity;
-  VecX q, v_vq;
+  VecX v_vq;
 };
 MomentumWorkspace make_momentum_workspace(const Model& model);
+
+// Copies the placement of a tree if it is known at this very q: a step begins where balance_position() has
+// left the tree, as a rule. The bits are those of calc_placement().
+bool copy_placement(const Model& model, const MomentumWorkspace& workspace, const VecX& q, int tree,
+                    Placement* placement);
 
 // Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
 bool conserves_momentum(const Model& model, int tree);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "capstan/math/clones.h"
+#include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -25,45 +26,43 @@ inline int stage_dofs(StageType type) {
   return type == StageType::ball ? 3 : type == StageType::free ? 6 : 1;
 }
 
-// Products that go along with the clones of their callers.
-CAPSTAN_INLINE inline Vec3 rotate(const Mat3& R, const Vec3& x) {
-  return {R(0, 0) * x[0] + R(0, 1) * x[1] + R(0, 2) * x[2], R(1, 0) * x[0] + R(1, 1) * x[1] + R(1, 2) * x[2],
-          R(2, 0) * x[0] + R(2, 1) * x[1] + R(2, 2) * x[2]};
-}
-CAPSTAN_INLINE inline void multiply(const Mat3& A, const Mat3& B, Mat3* AB) {
-  for (int j = 0; j < 3; ++j) AB->col(j) = rotate(A, B.col(j));
-}
-
-// R is turned about the axis a, of which it has made a_W: Rodrigues' formula on its columns, a_W . R_j = a_j.
-CAPSTAN_INLINE inline void turn(const Vec3& a, const Vec3& a_W, double angle, Mat3* R) {
+// X is turned about its own axis a, which is a_W in the world: Rodrigues' formula on its axes,
+// a_W . x_j = a_j.
+CAPSTAN_INLINE inline void turn(const Vec3& a, const Four& a_W, double angle, Frame* X) {
   const double c = std::cos(angle), s = std::sin(angle);
-  for (int i = 0; i < 3; ++i) {
-    if (a[i] != 1) continue;  // one of the axes of R: the other two turn in their plane
-    const int j = i == 2 ? 0 : i + 1, k = i == 0 ? 2 : i - 1;
-    const Vec3 x = R->col(j), y = R->col(k);
-    R->col(j) = c * x + s * y;
-    R->col(k) = c * y - s * x;
-    return;
-  }
-  for (int j = 0; j < 3; ++j) {
-    const Vec3 x = R->col(j);
-    R->col(j) = c * x + s * cross(a_W, x) + (1 - c) * a[j] * a_W;
-  }
+  const auto turn_plane = [&](Four& x, Four& y, double sine) CAPSTAN_INLINE {
+    const Four before = x;
+    x = c * x + sine * y;
+    y = c * y - sine * before;
+  };
+  // About one of its axes the other two turn in their plane.
+  if (std::abs(a[0]) == 1) return turn_plane(X->y, X->z, a[0] * s);
+  if (std::abs(a[1]) == 1) return turn_plane(X->z, X->x, a[1] * s);
+  if (std::abs(a[2]) == 1) return turn_plane(X->x, X->y, a[2] * s);
+  const auto turn_axis = [&](Four& x, double a_j) CAPSTAN_INLINE {
+    Four across;
+    cross(a_W, x, &across);
+    x = c * x + s * across + (1 - c) * a_j * a_W;
+  };
+  turn_axis(X->x, a[0]);
+  turn_axis(X->y, a[1]);
+  turn_axis(X->z, a[2]);
 }
 
-// Moves X by the stage's motion. Axes are written with anchors in world coordinates into S (linear part still
-// about the world's origin is avoided: `anchor` keeps the point).
-CAPSTAN_INLINE inline void apply_stage(const Stage& stage, const double* q, Transform* X, Vec3* axis_W,
-                                       Vec3* anchor_W) {
-  *anchor_W = X->p + rotate(X->R, stage.position);
-  const double angle = *q - stage.reference;
-  *axis_W = rotate(X->R, stage.axis);
+// Moves X by the stage's motion, along or about axis_W through anchor_W.
+CAPSTAN_INLINE inline void apply_stage(const Stage& stage, double q, Frame* X, Four* axis_W, Four* anchor_W) {
+  Four arm;
+  rotate(*X, stage.position.data(), &arm);
+  rotate(*X, stage.axis.data(), axis_W);
+  *anchor_W = X->p + arm;
+  const double angle = q - stage.reference;
   if (stage.type == StageType::prismatic) {
     X->p += angle * *axis_W;
     return;
   }
-  turn(stage.axis, *axis_W, angle, &X->R);
-  X->p = *anchor_W - rotate(X->R, stage.position);
+  turn(stage.axis, *axis_W, angle, X);
+  rotate(*X, stage.position.data(), &arm);
+  X->p = *anchor_W - arm;
   if (stage.type == StageType::screw) X->p += stage.pitch * angle * *axis_W;
 }
 
@@ -87,14 +86,19 @@ inline void calc_free_velocity(int iv, const Mat3& F, const VecX& v, int l, Velo
   }
 }
 
-// A = R B R^T for symmetric B; the upper triangle only.
-CAPSTAN_INLINE inline Mat3 rotate_inertia(const Mat3& R, const Mat3& B) {
-  Mat3 RB, A;
-  multiply(R, B, &RB);
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i <= j; ++i) A(i, j) = RB(i, 0) * R(j, 0) + RB(i, 1) * R(j, 1) + RB(i, 2) * R(j, 2);
-  }
-  return A;
+// make_rigid_inertia() of a link with the axes of X, its centre of mass c from O.
+CAPSTAN_INLINE inline void calc_inertia(const Link& link, const Frame& X, const Four& c, RigidInertia* I) {
+  Four Bx, By, Bz;  // R B, then the diagonal of R B R^T, and its entries (xy, yz, zx)
+  rotate(X, link.inertia, &Bx, &By, &Bz);
+  const Four square = c * c;
+  const Four diagonal =
+      Bx * X.x + By * X.y + Bz * X.z + link.mass * (CAPSTAN_YZX(square) + CAPSTAN_ZXY(square));
+  const Four others = Bx * CAPSTAN_YZX(X.x) + By * CAPSTAN_YZX(X.y) + Bz * CAPSTAN_YZX(X.z) -
+                      link.mass * (c * CAPSTAN_YZX(c));
+  I->mass = link.mass;
+  store(link.mass * c, I->h.data());
+  I->xx = diagonal[0], I->yy = diagonal[1], I->zz = diagonal[2];
+  I->xy = others[0], I->yz = others[1], I->xz = others[2];
 }
 
 }  // namespace
@@ -103,6 +107,7 @@ Placement make_placement(const Model& model) {
   Placement p;
   p.X_WL.resize(model.num_links());
   p.inertia.resize(model.num_links());
+  p.p_OL.assign(model.num_links(), Vec3::Zero());
   p.origin.assign(model.trees.size(), Vec3::Zero());
   p.S.assign(model.num_velocities(), Vec6::Zero());
   return p;
@@ -137,72 +142,90 @@ void calc_velocity(const Model& model, const Placement& placement, const VecX& v
   calc_velocity(model, placement, v, velocity, 1, model.num_links());
 }
 
+// Where the root is in the world enters only its own p_OL (zero) and, at the end, the links' positions: a
+// free tree that is shifted has the same bits in all else.
 CAPSTAN_CLONES void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin,
                                    int end) {
+  Frame X;  // positions are from O, of the root meanwhile from the world's origin
   for (int l = begin; l < end; ++l) {
     const Link& link = model.links[l];
     const bool is_root = link.parent == 0;
-    Transform X;
     if (is_root) {
-      X = link.X_PL;
+      load(link.X_PL, &X);
     } else {
-      const Transform& parent = placement->X_WL[link.parent];
-      multiply(parent.R, link.X_PL.R, &X.R);
-      X.p = rotate(parent.R, link.X_PL.p) + parent.p;
+      if (link.parent != l - 1) {  // else it is still at hand
+        load(placement->X_WL[link.parent], &X);
+        load(placement->p_OL[link.parent].data(), &X.p);
+      }
+      multiply(X, link.X_PL, &X);
     }
-    // The root's own axes need the tree's origin, which is known once its stages are done: keep anchors
-    // meanwhile.
-    Vec3 anchors[6];
+    Four anchors[6];
     for (int s = link.stage_begin; s < link.stage_end; ++s) {
       const Stage& stage = model.stages[s];
       Vec6* S = &placement->S[stage.v];
-      Vec3* anchor = anchors + (stage.v - link.dof_begin);
-      switch (stage.type) {
-        case StageType::revolute:
-        case StageType::prismatic:
-        case StageType::screw: {
-          Vec3 axis_W;
-          apply_stage(stage, &q[stage.q], &X, &axis_W, anchor);
-          if (stage.type == StageType::prismatic) {
-            *S = slide(axis_W);
-          } else {
-            S->head<3>() = axis_W;
-            S->tail<3>() = stage.type == StageType::screw ? Vec3(stage.pitch * axis_W) : Vec3::Zero();
+      Four* anchor = anchors + (stage.v - link.dof_begin);
+      if (stage.type == StageType::free || stage.type == StageType::ball) {
+        const bool is_free = stage.type == StageType::free;
+        Four arm;
+        rotate(X, is_free ? &q[stage.q] : stage.position.data(), &arm);
+        X.p += arm;
+        const int first = is_free ? 3 : 0;
+        for (int k = 0; k < first + 3; ++k) anchor[k] = X.p;
+        const auto set_axis = [&](const Four& axis, int k) CAPSTAN_INLINE {
+          if (is_free) {
+            S[k].head<3>().setZero();
+            store(axis, S[k].data() + 3);
           }
-          break;
+          store(axis, S[first + k].data());
+          S[first + k].tail<3>().setZero();
+        };
+        set_axis(X.x, 0);
+        set_axis(X.y, 1);
+        set_axis(X.z, 2);
+        rotate(X, rotation_matrix(q.segment<4>(stage.q + first)), &X.x, &X.y, &X.z);
+        if (!is_free) {
+          rotate(X, stage.position.data(), &arm);
+          X.p -= arm;
         }
-        case StageType::ball: {
-          const Vec3 p = X.p + X.R * stage.position;
-          for (int k = 0; k < 3; ++k) {
-            S[k] << X.R.col(k), Vec3::Zero();
-            anchor[k] = p;
-          }
-          X.R = X.R * rotation_matrix(q.segment<4>(stage.q));
-          X.p = p - X.R * stage.position;
-          break;
-        }
-        case StageType::free: {
-          X.p += X.R * q.segment<3>(stage.q);
-          for (int k = 0; k < 3; ++k) {
-            S[k] = slide(X.R.col(k));
-            S[3 + k] << X.R.col(k), Vec3::Zero();
-            anchor[k] = anchor[3 + k] = X.p;
-          }
-          X.R = X.R * rotation_matrix(q.segment<4>(stage.q + 3));
-          break;
-        }
+        continue;
+      }
+      Four axis_W;
+      apply_stage(stage, q[stage.q], &X, &axis_W, anchor);
+      if (stage.type == StageType::prismatic) {
+        S->head<3>().setZero();
+        store(axis_W, S->data() + 3);
+      } else {
+        store(axis_W, S->data());
+        store((stage.type == StageType::screw ? stage.pitch : 0) * axis_W, S->data() + 3);
       }
     }
-    if (is_root) placement->origin[link.tree] = X.p;
-    const Vec3& origin = placement->origin[link.tree];
+    Four origin = {0, 0, 0, 0};
+    if (is_root) {
+      origin = X.p;
+      store(origin, placement->origin[link.tree].data());
+    }
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
       Vec6& S = placement->S[k];
-      S.tail<3>() += cross(Vec3(anchors[k - link.dof_begin] - origin), S.head<3>());
+      Four axis, moved;
+      load(S.data(), &axis);
+      cross(anchors[k - link.dof_begin] - origin, axis, &moved);
+      S[3] += moved[0], S[4] += moved[1], S[5] += moved[2];
     }
-    placement->X_WL[l] = X;
-    placement->inertia[l] = make_rigid_inertia(link.mass, rotate(X.R, link.com) + (X.p - origin),
-                                               rotate_inertia(X.R, link.inertia));
+    X.p -= origin;
+    Four c;
+    rotate(X, link.com.data(), &c);
+    calc_inertia(link, X, c + X.p, &placement->inertia[l]);
+    store(X.p, placement->p_OL[l].data());
+    store(X, &placement->X_WL[l]);
+    placement->X_WL[l].p += placement->origin[link.tree];
   }
+}
+
+void shift_placement(const Model& model, const VecX& q, int t, Placement* placement) {
+  const Tree& tree = model.trees[t];
+  calc_placement(model, q, placement, tree.link_begin, tree.link_begin + 1);
+  for (int l = tree.link_begin + 1; l < tree.link_end; ++l)
+    placement->X_WL[l].p = placement->p_OL[l] + placement->origin[t];
 }
 
 CAPSTAN_CLONES void calc_velocity(const Model& model, const Placement& placement, const VecX& v,

@@ -22,6 +22,7 @@ namespace capstan {
 // Where everything is, at one q. Written by calc_placement.
 struct Placement {
   std::vector<Transform> X_WL;        // [links]
+  std::vector<Vec3> p_OL;             // [links] from O_t to the link's origin [m], world axes
   std::vector<Vec3> origin;           // [trees] O_t [m], world
   std::vector<Vec6> S;                // [dofs] about O_t
   std::vector<RigidInertia> inertia;  // [links] about O_t
@@ -51,6 +52,8 @@ TreeWorkspace make_tree_workspace(const Model& model);
 // Of all links, or of the links [begin, end) of whole trees; likewise below.
 void calc_placement(const Model& model, const VecX& q, Placement* placement);
 void calc_placement(const Model& model, const VecX& q, Placement* placement, int begin, int end);
+// The same bits, for a tree whose free root has only been shifted in q since.
+void shift_placement(const Model& model, const VecX& q, int tree, Placement* placement);
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity);
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity,
                    int begin, int end);

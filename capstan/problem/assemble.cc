@@ -8,6 +8,7 @@
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/branch_product.h"
 #include "capstan/math/clones.h"
+#include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
@@ -78,24 +79,32 @@ struct Assembler {
   // Adds sign * (motion of the link at p_W) to the rows of a group that has room for it: 6 rows (angular,
   // linear), or the linear 3 in the axes R_WC. Never inlined: two links of one tree must get the very same
   // numbers for the dofs they share, so that these cancel to zero (step/step.cc).
-  __attribute__((noinline)) void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W,
-                                            double sign, const Mat3& R_WC = Mat3::Identity()) {
+  __attribute__((noinline)) CAPSTAN_CLONES void add_motion(const ConstraintGroup& group, int link,
+                                                           const Vec3& p_W, double sign,
+                                                           const Mat3& R_WC = Mat3::Identity()) {
     if (link == 0) return;
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group.num_rows;
     int part = group.part_begin;
     while (problem.parts[part].tree != tree) ++part;
     double* J = problem.jacobians.data() + problem.parts[part].jacobian;
     const Vec3 p = p_W - motion.placement.origin[tree];
+    // The linear rows are R (linear + angular x p), R = R_CW: Q_i is R (e_i x p).
+    Frame R;
+    Four Q[3];
+    const Mat3 R_CW = R_WC.transpose();
+    load({R_CW, Vec3::Zero()}, &R);
+    Q[0] = p[1] * R.z - p[2] * R.y;
+    Q[1] = p[2] * R.x - p[0] * R.z;
+    Q[2] = p[0] * R.y - p[1] * R.x;
     for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
-      const Vec6& S = motion.placement.S[k];
-      const Vec3 linear = S.tail<3>() + cross(S.head<3>(), p);
+      const double* S = motion.placement.S[k].data();
       double* column = J + rows * (k - base);
+      const Four linear = (S[3] * R.x + S[4] * R.y + S[5] * R.z) + (S[0] * Q[0] + S[1] * Q[1] + S[2] * Q[2]);
       if (rows == 6) {
-        for (int i = 0; i < 3; ++i) column[i] += sign * S[i], column[3 + i] += sign * linear[i];
-      } else {
-        const Vec3 in_C = R_WC.transpose() * linear;
-        for (int i = 0; i < 3; ++i) column[i] += sign * in_C[i];
+        for (int i = 0; i < 3; ++i) column[i] += sign * S[i];
+        column += 3;
       }
+      for (int i = 0; i < 3; ++i) column[i] += sign * linear[i];
     }
   }
 

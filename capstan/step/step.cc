@@ -102,8 +102,7 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, d
     move(model, state.q, w->v_advance, dt, q, model.links[first.link_begin].stage_begin,
          model.links[last.link_end - 1].stage_end);
     if (!model.options.conserve_momentum) return;
-    balance_position(model, w->motion.placement, w->motion.velocity, v, dt, theta_vq, begin, end,
-                     &w->momentum, q);
+    balance_end(model, v, dt, theta_vq, begin, end, &w->motion, q);
   });
 }
 
@@ -139,7 +138,6 @@ StepOptions step_options(const Model& model) {
 Workspace make_workspace(const Model& model) {
   Workspace w;
   w.motion = make_motion(model);
-  w.momentum = make_momentum_workspace(model);
   w.collision = make_collision_workspace(model);
   w.late = make_late_workspace(model);
   w.newton = make_newton_workspace(model);

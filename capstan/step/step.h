@@ -45,7 +45,6 @@ class StepFailure : public std::runtime_error {
 // Memory that steps of one model work in; made once, so that a step allocates nothing.
 struct Workspace {
   Motion motion;
-  MomentumWorkspace momentum;
   CollisionWorkspace collision;
   LateWorkspace late;
   Contacts contacts;  // of the last step, at its beginning; then those that came late

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "capstan/math/rotation.h"
@@ -93,6 +95,76 @@ TEST(Contacts, BroadPhaseMissesNothingAndHistoryDoesNotMatter) {
     total += plain.size();
   }
   EXPECT_GT(total, 1000);
+}
+
+// Planes along the axes have boxes that end; a tilted one is everywhere.
+TEST(Contacts, WallsAreReachedFromTheirOwnSideOnly) {
+  Random random(2);
+  const double half = std::sqrt(0.5);
+  const Vec4 turns[] = {
+      {1, 0, 0, 0},       {0, 1, 0, 0},        {half, 0, half, 0},       {half, 0, -half, 0},
+      {half, half, 0, 0}, {half, -half, 0, 0}, test::random_quat(random)};
+  for (const Vec4& turn : turns) {
+    Scene scene = pile(random, 10);
+    scene.shapes[0].pose.quat_wxyz = turn;
+    scene.shapes[0].pose.position = Vec3(0.1, -0.2, 0.15);
+    const Model model = compile(scene);
+    State state = initial_state(model);
+    const Found found = find(model, state);
+    Contacts plain;
+    collide_all_pairs(model, found.placement, &plain);
+    expect_equal(found.contacts, plain);
+    EXPECT_GT(std::count(plain.shape_a.begin(), plain.shape_a.end(), 0), 0);
+  }
+  // A ball that hovers is no pair for the broad phase, until it comes down within two steps.
+  Scene scene;
+  scene.shapes = {make_shape("floor", kWorld, HalfSpace{}), make_shape("ball", "ball", Sphere{0.1})};
+  scene.bodies = {free_body("ball", Vec3(0, 0, 0.2))};
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  CollisionWorkspace workspace = make_collision_workspace(model);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  Contacts contacts;
+  calc_placement(model, state.q, &placement);
+  for (const double speed : {-9.0, -11.0}) {
+    state.v[2] = speed;
+    calc_velocity(model, placement, state.v, &velocity);
+    collide(model, placement, velocity, 0.005, false, &workspace, &contacts);
+    EXPECT_EQ(workspace.broad_phase.pairs().size(), speed < -10 ? 1u : 0u);
+    EXPECT_EQ(contacts.size(), speed < -10 ? 1 : 0);
+  }
+}
+
+TEST(Contacts, BoxesAndMotionsOfCollidersAreThoseOfAPlainTwin) {
+  Random random(3);
+  const Model model = compile(pile(random, 20));
+  State state = test::random_state(random, model, 2);
+  CollisionWorkspace w = make_collision_workspace(model);
+  Placement placement = make_placement(model);
+  Velocity velocity = make_velocity(model);
+  Contacts contacts;
+  calc_placement(model, state.q, &placement);
+  calc_velocity(model, placement, state.v, &velocity);
+  const double dt = 0.003;
+  collide(model, placement, velocity, dt, false, &w, &contacts);
+  for (std::size_t i = 1; i < w.shape.size(); ++i) {  // 0 is the floor
+    const ModelShape& shape = model.shapes[w.shape[i]];
+    const Transform X = placement.X_WL[shape.link] * shape.X_LS;
+    const Vec3 centre = X * shape.collider.centre, half = X.R.cwiseAbs() * shape.collider.half_box;
+    EXPECT_LT((w.X_WS[i].R - X.R).norm() + (w.X_WS[i].p - X.p).norm(), 1e-14);
+    EXPECT_LT((w.boxes[i].lower - (centre - half)).norm() + (w.boxes[i].upper - (centre + half)).norm(),
+              1e-14);
+    MatX J(3, model.num_velocities());
+    calc_point_jacobian(model, placement, shape.body, centre, J);
+    const Vec3 travel = 2 * dt * (J * state.v) + dt * dt * model.options.gravity;
+    const double spin = 2 * dt * velocity.V[shape.link].head<3>().norm() * shape.collider.bounding_radius;
+    EXPECT_LT((w.travel[i] - travel).norm(), 1e-14);
+    EXPECT_NEAR(w.spin[i], spin, 1e-14);
+    const Vec3 margin = Vec3::Constant(shape.pair_margin + spin);
+    EXPECT_LT((w.swept[i].lower - (centre - half + travel.cwiseMin(0) - margin)).norm(), 1e-14);
+    EXPECT_LT((w.swept[i].upper - (centre + half + travel.cwiseMax(0) + margin)).norm(), 1e-14);
+  }
 }
 
 TEST(Contacts, AreGroupedByPairsOfLinks) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "capstan/io/read.h"
 #include "capstan/step/step.h"
@@ -53,6 +54,44 @@ TEST(Momentum, OfAFlailingHumanoidIsKeptForTenThousandSteps) {
 
 // The theta-method alone keeps momentum only to its order: what the correction is for.
 // Limits and self-contact are left out, for smooth motion.
+// The next step begins with what balance_position() knows, if nobody has moved the tree meanwhile.
+TEST(Momentum, APlacementIsTakenOverAtTheVerySamePositionsOnly) {
+  const Model model = compile(floating_humanoid());
+  test::Random random(4);
+  const State state = test::random_state(random, model, 2);
+  Placement start = make_placement(model), plain = start, copied = start;
+  Velocity velocity = make_velocity(model);
+  calc_placement(model, state.q, &start);
+  calc_velocity(model, start, state.v, &velocity);
+  MomentumWorkspace workspace = make_momentum_workspace(model);
+  EXPECT_FALSE(copy_placement(model, workspace, state.q, 0, &copied));
+
+  VecX q = state.q;
+  move(model, state.q, state.v, 0.01, &q);
+  const Vec3 moved = q.head<3>();
+  balance_position(model, start, velocity, state.v, 0.01, 1, 0, 1, &workspace, &q);
+  EXPECT_NE(moved, q.head<3>());
+  ASSERT_TRUE(copy_placement(model, workspace, q, 0, &copied));
+  calc_placement(model, q, &plain);
+  for (int l = 1; l < model.num_links(); ++l) {
+    EXPECT_EQ(copied.X_WL[l].R, plain.X_WL[l].R);
+    EXPECT_EQ(copied.X_WL[l].p, plain.X_WL[l].p);
+    EXPECT_EQ(copied.p_OL[l], plain.p_OL[l]);
+    EXPECT_EQ(to_matrix(copied.inertia[l]), to_matrix(plain.inertia[l]));
+  }
+  EXPECT_EQ(copied.S, plain.S);
+  EXPECT_EQ(copied.origin, plain.origin);
+
+  for (double& x : q) {
+    const double before = x;
+    x = std::nextafter(x, 10);
+    EXPECT_FALSE(copy_placement(model, workspace, q, 0, &copied));
+    x = before;
+  }
+  q[7] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(copy_placement(model, workspace, q, 0, &copied));
+}
+
 TEST(Momentum, DriftsAtTheOrderOfTheSchemeWhenTheCorrectionIsOff) {
   Scene scene = floating_humanoid();
   scene.options.conserve_momentum = false;
