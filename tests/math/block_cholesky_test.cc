@@ -147,7 +147,7 @@ TEST(BlockCholesky, ProjectsItsInverse) {
         entries.push_back({block, 3 * (c / 2), 3, values.back().data(), size + 2});
         B.block(start[block], 3 * (c / 2), size, 3) += values.back().topRows(size);
       }
-      MatX W = MatX::Constant(3 * count, 3 * count, kNaN);
+      MatX W = MatX::Constant(3 * count, 3 * count, std::numeric_limits<double>::quiet_NaN());
       cholesky.project_inverse(entries, 3 * count, W);
       const MatX expected = B.transpose() * H.llt().solve(B);
       ASSERT_LE((W - expected).norm(), 1e-12 * (1 + expected.norm())) << name << ", " << count;
