@@ -12,6 +12,7 @@ namespace {
 constexpr int kMaxIterations = 40;      // before the line search takes over
 constexpr int kPatience = 12;           // iterations that do not halve the merit
 constexpr double kSettled = 1e-12;      // of the size of the problem: a merit that the next step finishes
+constexpr double kGreatStep = 1e-3;     // of the merit before: a step that needs no help
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
 }  // namespace
@@ -215,7 +216,8 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
       ++result->evaluations;
       const double trial = resolve_duals(last = alpha);
       if (trial < best) best = trial, best_alpha = alpha;
-      if (k == 0 && trial > kSettled * size && settle_worst_groups(options.most_worst_rows)) {
+      if (k == 0 && trial > std::max(kSettled * size, kGreatStep * merit) &&
+          settle_worst_groups(options.most_worst_rows)) {
         ++result->evaluations;
         best = resolve_duals(1);
       }

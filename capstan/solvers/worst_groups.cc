@@ -25,7 +25,8 @@ namespace {
 
 constexpr int kMostRows = 48;
 constexpr int kMostGroups = 8;
-constexpr int kDofsForARow = 4;       // of the island: a small one has its next step for less
+constexpr int kDofsForARow = 8;  // of the island: a small one has its next step for less
+constexpr int kLeastRows = 6;
 constexpr double kNegligible = 1e-3;  // of the merit of all contacts
 constexpr int kMostIterations = 12;
 constexpr double kOfOthers = 0.1, kOfBefore = 1e-8;  // merits that are small enough
@@ -100,6 +101,8 @@ void with_jacobian(const Problem& problem, int i, int rows, const F& f) {
 double IslandSolver::find_worst_groups(int most_rows) {
   worst.clear();
   worst_contacts.clear();
+  most_rows = std::min({most_rows, kMostRows, system.num_dofs() / kDofsForARow});
+  if (most_rows < kLeastRows) return 0;
   double merits[kMostGroups], rest = 0;
   for (int g = 0; g < system.num_groups(); ++g) {
     double merit_of_group = 0;
@@ -118,7 +121,6 @@ double IslandSolver::find_worst_groups(int most_rows) {
     merits[k] = merit_of_group;
     worst[k] = g;
   }
-  most_rows = std::min({most_rows, kMostRows, system.num_dofs() / kDofsForARow});
   const double negligible = kNegligible * rest;
   int count = 0, row = 0;
   for (const int g : worst) {
