@@ -52,7 +52,7 @@ struct NewtonOptions {
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
-  int most_worst_rows = 24;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
+  int most_worst_rows = 48;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
 };
 
 // The answer, and memory that solves of one model reuse.

@@ -13,6 +13,7 @@ constexpr int kMaxIterations = 40;      // before the line search takes over
 constexpr int kPatience = 12;           // iterations that do not halve the merit
 constexpr double kSettled = 1e-12;      // of the size of the problem: a merit that the next step finishes
 constexpr double kGreatStep = 1e-3;     // of the merit before: a step that needs no help
+constexpr double kTooFar = 100;         // a warm start from a cold one, as energies
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
 }  // namespace
@@ -168,6 +169,7 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
 // Both are energies: of the momentum that is not balanced, and the merit. A tree counts with at most what
 // free motion gives it in the step, so that a few bodies in collision do not decide for a heap at rest.
 bool IslandSolver::is_warm_start_nearer(double imbalance, double cold) {
+  if (imbalance > kTooFar * cold) return false;  // it would send iterates astray
   tree_cold.assign(system.num_trees(), 0.0);
   for (int g = 0; g < system.num_groups(); ++g) {
     double sum = 0;

@@ -24,7 +24,7 @@ namespace capstan {
 namespace {
 
 constexpr int kMostRows = 48;
-constexpr int kMostGroups = 8;
+constexpr int kMostGroups = 16;
 constexpr int kDofsForARow = 8;  // of the island: a small one has its next step for less
 constexpr int kLeastRows = 6;
 constexpr double kNegligible = 1e-3;  // of the merit of all contacts
