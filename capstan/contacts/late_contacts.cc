@@ -10,7 +10,12 @@ namespace {
 
 constexpr int kPairsInBlock = 16;  // for one thread at a time
 
-// [m] of overlap that is left alone.
+// [m] of overlap of a pair that is left alone now.
+double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
+  return w.lenience * std::min(w.tolerance[pair.a], w.tolerance[pair.b]);
+}
+
+// [m] of overlap that is left alone at first.
 double calc_tolerance(const Collider& c) {
   if (!c.half_box.allFinite()) return kInfinity;
   return kLateTolerance * std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius);
@@ -77,6 +82,39 @@ bool has_contact(const Model& model, const Contacts& contacts, int shape_a, int 
   return has;
 }
 
+// Where all go at v. Whether any of them is fast enough for late contacts.
+bool calc_ways(const Model& model, const Placement& placement, const VecX& v, double dt,
+               std::span<const char> asleep, const CollisionWorkspace& collision, LateWorkspace* w) {
+  calc_link_velocities(model, placement, v, asleep, &w->V);
+  double most = 0;
+  for (std::size_t i = 0; i < w->ways.size(); ++i) {
+    const ModelShape& shape = model.shapes[collision.shape[i]];
+    const Collider& collider = shape.collider;
+    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
+    LateWorkspace::Way& way = w->ways[i];
+    const Vec3 centre = collision.X_WS[i] * collider.centre;
+    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
+    if (collider.type != ColliderType::sphere) way.turn = dt * w->V[shape.link].head<3>();
+    way.around = way.turn.norm() * collider.bounding_radius;
+    way.most = way.centre.norm() + way.around;
+    most = std::max(most, way.most);
+  }
+  return 2 * most >= w->lenience * w->least_tolerance;
+}
+
+// Marks who goes elsewhere than when it was looked at.
+void find_news(const Model& model, const CollisionWorkspace& collision, LateWorkspace* w) {
+  for (std::size_t i = 0; i < w->ways.size(); ++i) {
+    const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
+    const double radius = model.shapes[collision.shape[i]].collider.bounding_radius;
+    const double change = (now.centre - then.centre).norm() +
+                          (now.around + then.around > 0 ? (now.turn - then.turn).norm() * radius : 0.0);
+    w->is_news[i] = w->is_first || change > kLateNews * w->lenience * w->tolerance[i];
+    if (w->is_news[i] != 0) w->seen[i] = now;
+  }
+  w->is_first = false;
+}
+
 }  // namespace
 
 LateWorkspace make_late_workspace(const Model& model) {
@@ -88,36 +126,32 @@ LateWorkspace make_late_workspace(const Model& model) {
     w.least_tolerance = std::min(w.least_tolerance, w.tolerance.back());
   }
   w.ways.resize(w.tolerance.size());
+  w.seen.resize(w.tolerance.size());
+  w.is_news.resize(w.tolerance.size());
   w.V.assign(model.num_links(), Vec6::Zero());
   w.end = make_placement(model);
   return w;
 }
 
+bool begin_late_contacts(const Model& model, const Placement& placement, const VecX& v, double dt,
+                         std::span<const char> asleep, const CollisionWorkspace& collision,
+                         LateWorkspace* w) {
+  w->lenience = 1;
+  w->is_first = true;
+  return calc_ways(model, placement, v, dt, asleep, collision, w);
+}
+
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
                      std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
                      LateWorkspace* w) {
-  const int n = static_cast<int>(w->ways.size());
-  calc_link_velocities(model, placement, v, asleep, &w->V);
-  double most = 0;
-  for (int i = 0; i < n; ++i) {
-    const ModelShape& shape = model.shapes[collision->shape[i]];
-    const Collider& collider = shape.collider;
-    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
-    LateWorkspace::Way& way = w->ways[i];
-    const Vec3 centre = collision->X_WS[i] * collider.centre;
-    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
-    way.turn = collider.type == ColliderType::sphere ? 0 : dt * w->V[shape.link].head<3>().norm();
-    way.around = way.turn * collider.bounding_radius;
-    way.most = way.centre.norm() + way.around;
-    most = std::max(most, way.most);
-  }
   w->pairs.clear();
-  if (2 * most < w->least_tolerance) return false;
-
+  w->trees.clear();
+  if (!calc_ways(model, placement, v, dt, asleep, *collision, w)) return false;
+  find_news(model, *collision, w);
   // What leaves the box that was searched around its way is searched for anew.
   bool strays = false;
-  for (int i = 0; i < n; ++i) {
-    const double slack = 0.5 * w->tolerance[i];
+  for (std::size_t i = 0; i < w->ways.size(); ++i) {
+    const double slack = 0.5 * w->lenience * w->tolerance[i];
     if (w->ways[i].most <= slack) continue;
     const Aabb box = end_box(collision->boxes[i], w->ways[i]);
     if (contains(collision->swept[i], box, slack)) continue;
@@ -130,8 +164,9 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
     return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
   };
   for (const ColliderPair& pair : collision->broad_phase.pairs()) {
+    if (w->is_news[pair.a] == 0 && w->is_news[pair.b] == 0) continue;
     const LateWorkspace::Way &a = w->ways[pair.a], &b = w->ways[pair.b];
-    const double tolerance = std::min(w->tolerance[pair.a], w->tolerance[pair.b]);
+    const double tolerance = tolerance_of(*w, pair);
     if (a.most + b.most < tolerance) continue;
     const Vec3 way = b.centre - a.centre;
     const double around = a.around + b.around, motion = way.norm() + around;
@@ -146,14 +181,19 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
     // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
     // convex, it is the gap of those parts that were near.)
     const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
-    const bool is_known = (a.turn + b.turn) * motion < kLateGrowth * tolerance && unforeseen < tolerance &&
-                          (is_convex_pair || is_foreseen);
+    const bool is_known = (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance &&
+                          unforeseen < tolerance && (is_convex_pair || is_foreseen);
     if (is_known && is_foreseen) continue;
     if (!overlaps(end_box(collision->boxes[pair.a], a), end_box(collision->boxes[pair.b], b))) continue;
     if (!can_collide(sa.collider.type, sb.collider.type)) continue;
     if (has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen) continue;
     w->pairs.push_back(pair);
+    for (const int link : {sa.link, sb.link}) {
+      if (link != 0) w->trees.push_back(model.links[link].tree);
+    }
   }
+  std::sort(w->trees.begin(), w->trees.end());
+  w->trees.erase(std::unique(w->trees.begin(), w->trees.end()), w->trees.end());
   return !w->pairs.empty();
 }
 
@@ -181,7 +221,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
                                                w->points_end[k] - begin);
     double deepest = 0;
     for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
-    const double tolerance = std::min(w->tolerance[w->pairs[k].a], w->tolerance[w->pairs[k].b]);
+    const double tolerance = tolerance_of(*w, w->pairs[k]);
     if (deepest >= -tolerance) continue;
     const int a = collision->shape[w->pairs[k].a], b = collision->shape[w->pairs[k].b];
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;

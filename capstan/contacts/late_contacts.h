@@ -27,25 +27,38 @@ namespace capstan {
 // its radius if it is flatter), and beyond it, if it grew by no more than a part of that more than contacts
 // tell.
 constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
+// Of that tolerance: who goes elsewhere by less than at the last look is not looked at again.
+constexpr double kLateNews = 0.1;
 
 struct LateWorkspace {
   std::vector<double> tolerance;  // [colliders] [m]
   double least_tolerance = 0;     // [m]
+  double lenience = 1;            // tolerances count this many times; the caller may raise it
   std::vector<Vec6> V;            // [links] velocities at the beginning of the step with v
   struct Way {
-    Vec3 centre = Vec3::Zero();   // [m] what its centre goes in the step
-    double turn = 0, around = 0;  // [rad] its turn; [m] what any point goes relative to the centre
-    double most = 0;              // [m] what any point goes
+    Vec3 centre = Vec3::Zero();  // [m] what its centre goes in the step
+    Vec3 turn = Vec3::Zero();    // [rad] its turn
+    double around = 0;           // [m] what any point goes relative to the centre
+    double most = 0;             // [m] what any point goes
   };
-  std::vector<Way> ways;            // [colliders]
+  std::vector<Way> ways, seen;      // [colliders] now; when it was looked at last
+  std::vector<char> is_news;        // [colliders] whether it goes elsewhere than then
+  bool is_first = true;             // nothing was looked at yet
   std::vector<ColliderPair> pairs;  // to look at again
+  std::vector<int> trees;           // of these
   std::vector<int> points_end;      // [pairs] in its block
-  Placement end;                    // to be computed by the caller
+  Placement end;                    // to be computed by the caller for these trees
 };
 LateWorkspace make_late_workspace(const Model& model);
 
+// Begins a step. Whether anything moves so fast at v that there may be late contacts.
+bool begin_late_contacts(const Model& model, const Placement& placement, const VecX& v, double dt,
+                         std::span<const char> asleep, const CollisionWorkspace& collision,
+                         LateWorkspace* workspace);
+
 // Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
-// were found with, at `placement`; trees may be asleep as in collide().
+// were found with, at `placement`; trees may be asleep as in collide(). Pairs that were looked at in this
+// step and go where they went then are left out.
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
                      std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
                      LateWorkspace* workspace);

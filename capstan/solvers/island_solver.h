@@ -26,6 +26,7 @@ struct IslandResult {
   int iterations = 0, factorizations = 0, evaluations = 0;
   double residual = 0;
   bool interrupted = false;   // contacts have to come in before it makes sense to go on
+  bool about_right = true;    // where it was interrupted
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
 };

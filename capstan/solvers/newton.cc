@@ -176,14 +176,17 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     return s.results[islands.trees[islands.list[island].tree_begin]];
   };
 
-  bool come_in = true;  // something came in since the last solve
+  bool come_in = true;       // something came in since the last solve
+  bool about_right = false;  // all islands that were solved last
   for (int round = 0;; ++round, ++report.rounds) {
+    if (options.rough && round > 0 && (about_right || !come_in)) break;
     find_islands(problem, s.uses, &islands);
     s.assign_idle(problem, islands);
     s.order.clear();
     for (int i = 0; i < static_cast<int>(islands.list.size()); ++i) {
       if (report.rounds == 0 || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
+    come_in = come_in && !s.order.empty();
     if (s.order.empty()) break;
     s.calc_sizes(problem, islands);
     std::sort(s.order.begin(), s.order.end(),
@@ -214,8 +217,10 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     // Only now: islands look at the velocities of others.
     for_each([&](int k) { s.list[k]->finish(result_of(s.order[k]).has_duals, workspace); });
     int most = 0;
+    about_right = true;
     for (int k = 0; k < count; ++k) {
       const IslandResult& result = result_of(s.order[k]);
+      about_right = about_right && result.about_right;
       report.iterations += result.iterations;
       report.factorizations += result.factorizations;
       report.line_search_evaluations += result.evaluations;
@@ -227,11 +232,13 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   }
 
   report.islands = static_cast<int>(islands.list.size());
-  report.converged = true;
+  report.unfinished = come_in;
+  report.converged = !come_in;
   report.momentum_residual = 0;
   for (int i = 0; i < report.islands; ++i) {
     const IslandResult& result = result_of(i);
     report.converged = report.converged && result.converged;
+    report.unfinished = report.unfinished || result.interrupted;
     if (!(result.residual <= report.momentum_residual)) {
       report.momentum_residual = result.residual;
       report.worst_island = i;

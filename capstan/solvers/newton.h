@@ -29,6 +29,9 @@
 // answer has neither impulse nor part in the optimality condition, so the answer is that of the whole
 // problem.
 //
+// A *rough* solve (again primal_dual only) ends where the velocities of large islands are about right, so
+// that the caller can look where they lead and add what is missing before digits are spent on it.
+//
 // All start from the better of v0 and v*, and accept nothing but the residual above. When the steps of a line
 // search become tiny, velocities are counted from where they are, so that a stiff contact does not amplify
 // their round-off. Where lagged or similar friction makes it creep, the method of multipliers takes over
@@ -52,6 +55,7 @@ struct NewtonOptions {
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
+  bool rough = false;        // only until large islands are about right, see above
   int most_worst_rows = 48;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
 };
 
@@ -78,7 +82,8 @@ inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& op
 }
 
 // Goes on from the answer in `workspace` when constraints were added to the problem after all others (late
-// contacts, drives): islands that have none of them stay as they are. `report` becomes that of both.
+// contacts, drives), or when it is unfinished: islands that have none of them, and are finished, stay as they
+// are. `report` becomes that of both.
 void solve_newton_further(const Problem& problem, const NewtonOptions& options, const Threads& threads,
                           NewtonWorkspace* workspace, SolverReport* report);
 

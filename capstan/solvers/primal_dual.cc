@@ -14,6 +14,8 @@ constexpr int kPatience = 12;           // iterations that do not halve the meri
 constexpr double kSettled = 1e-12;      // of the size of the problem: a merit that the next step finishes
 constexpr double kGreatStep = 1e-3;     // of the merit before: a step that needs no help
 constexpr double kTooFar = 100;         // a warm start from a cold one, as energies
+constexpr double kAboutRight = 1e-2;    // of the size of the problem: a merit that tells where bodies go
+constexpr int kTreesForRough = 40;      // a smaller island is finished for what it takes to begin it again
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
 }  // namespace
@@ -240,7 +242,9 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
       evaluate_impulses();
       if (is_solved(options, options.relative_tolerance, result)) return true;
     }
-    result->interrupted = best_alpha == 1 && closes_any(idle, known.v);
+    result->about_right = merit <= kAboutRight * size;
+    const bool rough = options.rough && result->about_right && system.num_trees() >= kTreesForRough;
+    result->interrupted = best_alpha == 1 && (rough || closes_any(idle, known.v));
     result->has_duals = result->interrupted;
     if (result->interrupted) return true;
     if (best_alpha * dv.norm() <= kTinyStep * v.norm()) return false;  // the line search has more digits

@@ -5,6 +5,7 @@ namespace capstan {
 
 struct SolverReport {
   bool converged = true;
+  bool unfinished = false;  // of a rough solve: some islands are, or contacts have to come in
   int islands = 0;
   int rounds = 0;           // 1, and 1 more for each time that contacts came in
   int iterations = 0;       // of all islands together

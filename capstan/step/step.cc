@@ -59,6 +59,7 @@ void check_solver(const Model& model, const State& state, const Islands& islands
 
 constexpr int kDofsToMove = 48;     // for one thread at a time
 constexpr int kMostLateRounds = 8;  // where heaps land hard; nearly all steps have none
+constexpr double kLenience = 1.25;  // where a large heap lands, what stops one body sends another one off
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
 void balance_trees_with_inner_constraints(const Model& model, const State& state, double dt,
@@ -89,21 +90,23 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
   }
 }
 
-// Moves q0 along v^theta_vq.
-void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq, Workspace* w,
-             VecX* q) {
-  const int num_trees = static_cast<int>(model.trees.size());
-  const int size = std::max(1, kDofsToMove * num_trees / std::max(1, model.num_velocities()));
-  w->threads.for_each_block(num_trees, size, [&](int begin, int end) {
-    const Tree &first = model.trees[begin], &last = model.trees[end - 1];
-    const int dofs = last.dof_end - first.dof_begin;
-    w->v_advance.segment(first.dof_begin, dofs) =
-        theta_vq * v.segment(first.dof_begin, dofs) + (1 - theta_vq) * state.v.segment(first.dof_begin, dofs);
-    move(model, state.q, w->v_advance, dt, q, model.links[first.link_begin].stage_begin,
-         model.links[last.link_end - 1].stage_end);
-    if (!model.options.conserve_momentum) return;
-    balance_end(model, v, dt, theta_vq, begin, end, &w->motion, q);
-  });
+// Moves q0 of trees along v^theta_vq.
+void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq,
+             int tree_begin, int tree_end, Workspace* w, VecX* q) {
+  const Tree &first = model.trees[tree_begin], &last = model.trees[tree_end - 1];
+  const int dofs = last.dof_end - first.dof_begin;
+  w->v_advance.segment(first.dof_begin, dofs) =
+      theta_vq * v.segment(first.dof_begin, dofs) + (1 - theta_vq) * state.v.segment(first.dof_begin, dofs);
+  move(model, state.q, w->v_advance, dt, q, model.links[first.link_begin].stage_begin,
+       model.links[last.link_end - 1].stage_end);
+  if (!model.options.conserve_momentum) return;
+  balance_end(model, v, dt, theta_vq, tree_begin, tree_end, &w->motion, q);
+}
+
+// For one thread at a time.
+int num_trees_to_move(const Model& model) {
+  return std::max(1,
+                  kDofsToMove * static_cast<int>(model.trees.size()) / std::max(1, model.num_velocities()));
 }
 
 // Looks where the velocities of the solver lead. True when pairs are deeper there than their contacts tell:
@@ -114,8 +117,15 @@ bool find_late_contacts(const Model& model, const State& state, double dt, Works
                        &w->collision, &w->late))
     return false;
   w->next.q = state.q;
-  move_on(model, state, w->newton.v, dt, 1, w, &w->next.q);
-  calc_placement(model, w->next.q, &w->late.end);
+  const std::vector<int>& trees = w->late.trees;
+  const int num_trees = static_cast<int>(trees.size());
+  w->threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
+    for (int k = begin; k < end; ++k) {
+      const Tree& tree = model.trees[trees[k]];
+      move_on(model, state, w->newton.v, dt, 1, trees[k], trees[k] + 1, w, &w->next.q);
+      calc_placement(model, w->next.q, &w->late.end, tree.link_begin, tree.link_end);
+    }
+  });
   return add_late_contacts(model, w->motion.placement, dt, w->threads, &w->collision, &w->late, &w->contacts);
 }
 
@@ -175,18 +185,26 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
              w->sleep.asleep, w->threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     report.times.assemble += lap();
-    report.solver = solve_newton(w->problem, options.newton, w->threads, &w->newton);
+    NewtonOptions newton = options.newton;
+    newton.rough = begin_late_contacts(model, w->motion.placement, state->v, dt, w->sleep.asleep,
+                                       w->collision, &w->late);
+    report.solver = solve_newton(w->problem, newton, w->threads, &w->newton);
     report.times.solve += lap();
-    for (int i = 0; i < kMostLateRounds && !again; ++i) {
+    for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
-      if (!find_late_contacts(model, *state, dt, w)) break;
-      report.times.collide += lap();
-      again = wake_touched(model, w->contacts, &w->sleep);
-      if (again) break;
-      add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, w->threads);
-      add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
-      report.times.assemble += lap();
-      solve_newton_further(w->problem, options.newton, w->threads, &w->newton, &report.solver);
+      const bool late = round < kMostLateRounds && find_late_contacts(model, *state, dt, w);
+      if (!late && !report.solver.unfinished) break;
+      if (late) {
+        report.times.collide += lap();
+        again = wake_touched(model, w->contacts, &w->sleep);
+        if (again) break;
+        add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, w->threads);
+        add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+        report.times.assemble += lap();
+      }
+      if (report.solver.unfinished) w->late.lenience *= kLenience;
+      newton.rough = newton.rough && late;
+      solve_newton_further(w->problem, newton, w->threads, &w->newton, &report.solver);
       report.times.solve += lap();
     }
   }
@@ -198,7 +216,10 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
 
   w->next = *state;
   w->next.v = v;
-  move_on(model, *state, v, dt, theta.theta_vq, w, &w->next.q);
+  const int num_trees = static_cast<int>(model.trees.size());
+  w->threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
+    move_on(model, *state, v, dt, theta.theta_vq, begin, end, w, &w->next.q);
+  });
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.step = state->step + 1;

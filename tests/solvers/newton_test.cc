@@ -9,6 +9,7 @@
 #include "capstan/io/read.h"
 #include "capstan/laws/contact_laws.h"
 #include "capstan/step/step.h"
+#include "tests/support/contact_simulation.h"
 #include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
 
@@ -230,6 +231,42 @@ TEST(Newton, WorstGroupsSolvedApartSaveIterations) {
     EXPECT_LT(with, 0.85 * without);
     EXPECT_GT(without, 500);
   }
+}
+
+// A rough solve of a large island takes fewer iterations, is near the answer and tells that there is more to
+// do; going on leads to the answer.
+TEST(Newton, RoughSolvesGoOn) {
+  const Model model = compile(test::falling_heap(80));
+  State state = initial_state(model);
+  Workspace w = make_workspace(model);
+  StepOptions options = step_options(model);
+  options.dt = 0.01;
+  options.newton.relative_tolerance = 1e-10;
+  NewtonOptions rough = options.newton;
+  rough.rough = true;
+  NewtonWorkspace n = make_newton_workspace(model);
+  int unfinished = 0, at_first = 0, in_all = 0;
+  for (int i = 0; i < 120; ++i) {
+    step(model, options, {}, &state, &w);
+    SolverReport report = solve_newton(w.problem, rough, &n);
+    if (report.unfinished) {
+      ++unfinished;
+      EXPECT_FALSE(report.converged);
+      EXPECT_LT(test::scaled_distance(w.problem, w.newton.v, n.v), 0.3) << i;
+      at_first += report.most_iterations;
+      while (report.unfinished) {
+        const int before = report.most_iterations;
+        solve_newton_further(w.problem, options.newton, Threads(1), &n, &report);
+        ASSERT_GT(report.most_iterations, before);
+      }
+      in_all += report.most_iterations;
+    }
+    ASSERT_TRUE(report.converged) << i;
+    ASSERT_LT(test::scaled_distance(w.problem, w.newton.v, n.v), 1e-6) << i;
+  }
+  std::printf("%d of 120 steps stop, after %d of %d iterations\n", unfinished, at_first, in_all);
+  EXPECT_GT(unfinished, 40);
+  EXPECT_LT(at_first, 0.7 * in_all);
 }
 
 // Problems of `convergence` on which the line search ends at residuals of 1e-4 to 1e-7, or creeps: impulses

@@ -49,6 +49,32 @@ inline Scene box_on_plane(double friction, double stiffness) {
   return scene;
 }
 
+// Balls and cubes by turns, four in a layer, that fall into a bin: `count` bodies in the end touch.
+inline Scene falling_heap(int count) {
+  Scene scene = box_on_plane(1, 5e6);
+  scene.bodies.clear();
+  scene.shapes = {make_shape("plane", kWorld, HalfSpace{})};
+  for (int side = 0; side < 4; ++side) {
+    const double s = side < 2 ? 1 : -1;
+    const bool along_x = side % 2 == 0;
+    ShapeInstance wall = make_shape("wall_" + std::to_string(side), kWorld,
+                                    Box{along_x ? Vec3(0.05, 0.5, 0.4) : Vec3(0.4, 0.05, 0.4)});
+    wall.pose.position = Vec3(along_x ? 0.45 * s : 0, along_x ? 0 : 0.45 * s, 0.4);
+    scene.shapes.push_back(wall);
+  }
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "body_" + std::to_string(i);
+    const double wobble = 0.01 * std::sin(7.0 * i), x = i % 2 == 0 ? -0.2 : 0.2, y = i % 4 < 2 ? -0.2 : 0.2;
+    scene.bodies.push_back(free_body(name, {x + wobble, y - wobble, 0.15 + 0.12 * (i / 4)}));
+    scene.bodies.back().pose.quat_wxyz = Vec4(1, 0.1 * std::sin(3.0 * i), 0.1 * std::cos(3.0 * i), 0);
+    scene.bodies.back().pose.quat_wxyz.normalize();
+    const bool ball = (i + i / 4) % 2 == 0;
+    scene.shapes.push_back(ball ? make_shape(name, name, Sphere{0.05}, 0.5)
+                                : make_shape(name, name, Box{Vec3::Constant(0.05)}, 1));
+  }
+  return scene;
+}
+
 struct Simulation {
   Model model;
   State state;
