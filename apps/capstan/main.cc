@@ -149,11 +149,11 @@ void add_others(CLI::App& app, AllOptions& o) {
   demo->add_option("--only", o.demo.only, "Only this scene of it");
 
   CLI::App* bench = app.add_subcommand("bench", "Measure against the other simulators that are installed");
-  bench->add_flag("--quick", o.bench.quick, "A few minutes: the default");
+  bench->add_flag("--quick", o.bench.quick, "About ten minutes: the default");
   bench->add_flag("--full", o.bench.full, "Every scene, size, engine and setting: hours");
   bench->add_option("--only", o.bench.only, "Only scenes whose name contains this");
   bench->add_option("--time-limit", o.bench.time_limit,
-                    "Time for one run [s]; default: 10, or 60 with --full");
+                    "Time for one run [s]; default: 30, or 60 with --full");
   bench->add_flag("--docs", o.bench.docs, "Write docs/results/benchmarks.md, too");
 
   CLI::App* experiments =

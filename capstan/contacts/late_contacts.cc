@@ -82,26 +82,6 @@ bool has_contact(const Model& model, const Contacts& contacts, int shape_a, int 
   return has;
 }
 
-// Where all go at v. Whether any of them is fast enough for late contacts.
-bool calc_ways(const Model& model, const Placement& placement, const VecX& v, double dt,
-               std::span<const char> asleep, const CollisionWorkspace& collision, LateWorkspace* w) {
-  calc_link_velocities(model, placement, v, asleep, &w->V);
-  double most = 0;
-  for (std::size_t i = 0; i < w->ways.size(); ++i) {
-    const ModelShape& shape = model.shapes[collision.shape[i]];
-    const Collider& collider = shape.collider;
-    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
-    LateWorkspace::Way& way = w->ways[i];
-    const Vec3 centre = collision.X_WS[i] * collider.centre;
-    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
-    if (collider.type != ColliderType::sphere) way.turn = dt * w->V[shape.link].head<3>();
-    way.around = way.turn.norm() * collider.bounding_radius;
-    way.most = way.centre.norm() + way.around;
-    most = std::max(most, way.most);
-  }
-  return 2 * most >= w->lenience * w->least_tolerance;
-}
-
 // Marks who goes elsewhere than when it was looked at.
 void find_news(const Model& model, const CollisionWorkspace& collision, LateWorkspace* w) {
   for (std::size_t i = 0; i < w->ways.size(); ++i) {
@@ -133,12 +113,28 @@ LateWorkspace make_late_workspace(const Model& model) {
   return w;
 }
 
-bool begin_late_contacts(const Model& model, const Placement& placement, const VecX& v, double dt,
-                         std::span<const char> asleep, const CollisionWorkspace& collision,
-                         LateWorkspace* w) {
+void begin_late_contacts(LateWorkspace* w) {
   w->lenience = 1;
   w->is_first = true;
-  return calc_ways(model, placement, v, dt, asleep, collision, w);
+}
+
+bool is_anything_fast(const Model& model, const Placement& placement, const VecX& v, double dt,
+                      std::span<const char> asleep, const CollisionWorkspace& collision, LateWorkspace* w) {
+  calc_link_velocities(model, placement, v, asleep, &w->V);
+  double most = 0;
+  for (std::size_t i = 0; i < w->ways.size(); ++i) {
+    const ModelShape& shape = model.shapes[collision.shape[i]];
+    const Collider& collider = shape.collider;
+    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
+    LateWorkspace::Way& way = w->ways[i];
+    const Vec3 centre = collision.X_WS[i] * collider.centre;
+    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
+    if (collider.type != ColliderType::sphere) way.turn = dt * w->V[shape.link].head<3>();
+    way.around = way.turn.norm() * collider.bounding_radius;
+    way.most = way.centre.norm() + way.around;
+    most = std::max(most, way.most);
+  }
+  return 2 * most >= w->lenience * w->least_tolerance;
 }
 
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
@@ -146,7 +142,7 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
                      LateWorkspace* w) {
   w->pairs.clear();
   w->trees.clear();
-  if (!calc_ways(model, placement, v, dt, asleep, *collision, w)) return false;
+  if (!is_anything_fast(model, placement, v, dt, asleep, *collision, w)) return false;
   find_news(model, *collision, w);
   // What leaves the box that was searched around its way is searched for anew.
   bool strays = false;

@@ -51,10 +51,13 @@ struct LateWorkspace {
 };
 LateWorkspace make_late_workspace(const Model& model);
 
-// Begins a step. Whether anything moves so fast at v that there may be late contacts.
-bool begin_late_contacts(const Model& model, const Placement& placement, const VecX& v, double dt,
-                         std::span<const char> asleep, const CollisionWorkspace& collision,
-                         LateWorkspace* workspace);
+// Begins a step.
+void begin_late_contacts(LateWorkspace* workspace);
+
+// Whether anything moves so fast at v that there may be late contacts.
+bool is_anything_fast(const Model& model, const Placement& placement, const VecX& v, double dt,
+                      std::span<const char> asleep, const CollisionWorkspace& collision,
+                      LateWorkspace* workspace);
 
 // Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
 // were found with, at `placement`; trees may be asleep as in collide(). Pairs that were looked at in this

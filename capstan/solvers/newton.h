@@ -50,6 +50,8 @@ namespace capstan {
 
 enum class Globalization { primal_dual, exact_line_search, armijo };
 
+constexpr int kTreesForRough = 40;
+
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]

@@ -15,7 +15,7 @@ constexpr double kSettled = 1e-12;      // of the size of the problem: a merit t
 constexpr double kGreatStep = 1e-3;     // of the merit before: a step that needs no help
 constexpr double kTooFar = 100;         // a warm start from a cold one, as energies
 constexpr double kAboutRight = 1e-2;    // of the size of the problem: a merit that tells where bodies go
-constexpr int kTreesForRough = 40;      // a smaller island is finished for what it takes to begin it again
+constexpr double kNearlySolved = 1e-6;  // likewise: it is solved for what it takes to begin it again
 constexpr double kSmallResidual = 0.1;  // of laws at the start: there is no better one
 
 }  // namespace
@@ -35,6 +35,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
         gamma.setZero();
         if (from == StartDuals::from_laws) {
           decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &gamma, nullptr);
+          dual[at].u = contact_v[at];  // on the curve already
         }
         if (from == StartDuals::given) gamma = given->impulse[i];
         linear_gamma[at] = gamma;
@@ -43,7 +44,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
       [&](int g, int r, int k) {
         double& gamma = law_dual[k].gamma;
         gamma = 0;
-        if (from == StartDuals::from_laws) gamma = scalar_impulse(laws[k], U[g][r]);
+        if (from == StartDuals::from_laws) gamma = scalar_impulse(laws[k], law_dual[k].u = U[g][r]);
         if (from == StartDuals::given) gamma = given->law_impulse[system.group(g).law_begin + r];
         law_linear[k] = gamma;
         group_hessian[g](r, r) = 0;
@@ -51,7 +52,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
   for_each_dof_law([&](const DofLaw& law, int k, int i) {
     double& gamma = dof_dual[i].gamma;
     gamma = 0;
-    if (from == StartDuals::from_laws) gamma = scalar_impulse(dof_laws[i], law.sign * v[k]);
+    if (from == StartDuals::from_laws) gamma = scalar_impulse(dof_laws[i], dof_dual[i].u = law.sign * v[k]);
     if (from == StartDuals::given) gamma = given->dof_impulse[system.dof_law_id(i)];
     dof_linear[i] = gamma;
     dof_hessian[i] = 0;
@@ -157,15 +158,13 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
     } else {
       momentum.setZero();
     }
-  } else {
-    for (Vec6& x : dU) x.setZero();
-    for (Vec3& x : contact_dv) x.setZero();
   }
   if (warm) {
     start_duals(StartDuals::from_laws, nullptr);
-    merit = imbalance + resolve_duals(0);
+    merit = imbalance;
+  } else {
+    accept_duals();
   }
-  accept_duals();
 }
 
 // Both are energies: of the momentum that is not balanced, and the merit. A tree counts with at most what
@@ -243,7 +242,8 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
       if (is_solved(options, options.relative_tolerance, result)) return true;
     }
     result->about_right = merit <= kAboutRight * size;
-    const bool rough = options.rough && result->about_right && system.num_trees() >= kTreesForRough;
+    const bool rough = options.rough && system.num_trees() >= kTreesForRough && result->about_right &&
+                       merit > kNearlySolved * size;
     result->interrupted = best_alpha == 1 && (rough || closes_any(idle, known.v));
     result->has_duals = result->interrupted;
     if (result->interrupted) return true;

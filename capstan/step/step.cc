@@ -185,9 +185,11 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
              w->sleep.asleep, w->threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     report.times.assemble += lap();
+    begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
-    newton.rough = begin_late_contacts(model, w->motion.placement, state->v, dt, w->sleep.asleep,
-                                       w->collision, &w->late);
+    newton.rough =
+        static_cast<int>(model.trees.size()) >= kTreesForRough &&
+        is_anything_fast(model, w->motion.placement, state->v, dt, w->sleep.asleep, w->collision, &w->late);
     report.solver = solve_newton(w->problem, newton, w->threads, &w->newton);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
