@@ -144,9 +144,11 @@ std::vector<LogColumn> log_numbers() {
   columns.push_back({"solver", "free_motion.residual", "1"});
   columns.push_back({"solver", "free_motion.iterations", "1"});
   columns.push_back({"solver", "contacts", "1"});
+  columns.push_back({"solver", "contacts.late", "1"});
   columns.push_back({"solver", "contact.deepest", "m"});
   columns.push_back({"solver", "contact.residual", "1"});
   columns.push_back({"solver", "contact.iterations", "1"});
+  columns.push_back({"solver", "contact.rounds", "1"});
   columns.push_back({"solver", "contact.islands", "1"});
   columns.push_back({"solver", "contact.factorizations", "1"});
   columns.push_back({"solver", "contact.line_search_evaluations", "1"});
@@ -183,16 +185,18 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers) {
   const Mechanics m = calc_mechanics(model, state);
-  numbers->resize(28);
+  numbers->resize(30);
   int n = 0;
   for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*numbers)[n++] = e;
   for (const double p : m.momentum) (*numbers)[n++] = p;
   (*numbers)[n++] = report.free_motion_residual;
   (*numbers)[n++] = report.free_motion_iterations;
   (*numbers)[n++] = report.contacts;
+  (*numbers)[n++] = report.late_contacts;
   (*numbers)[n++] = report.deepest;
   (*numbers)[n++] = report.solver.momentum_residual;
   (*numbers)[n++] = report.solver.most_iterations;
+  (*numbers)[n++] = report.solver.rounds;
   (*numbers)[n++] = report.solver.islands;
   (*numbers)[n++] = report.solver.factorizations;
   (*numbers)[n++] = report.solver.line_search_evaluations;
