@@ -1,4 +1,5 @@
 """The page of a comparison (bench/compare.py): tables, targets, figures."""
+import math
 import statistics
 
 import figure
@@ -126,10 +127,12 @@ def targets(results):
             add("time over MuJoCo CG", 0.8, results.ratio(case, "MuJoCo CG"))
         if scene == "clutter_walls" and n in (320, 1000):
             add("time over MuJoCo CG", 1.0, results.ratio(case, "MuJoCo CG"))
-        if scene == "clutter_walls" and n == 320:
-            half = results.value((scene, 160, dt), OURS, "ms_mean")
-            if half and results.good(case, OURS):
-                add("growth from 160 to 320", 3.5, results.value(case, OURS, "ms_mean") / half)
+        for name, to, fewer, limit in (("clutter_walls", 320, 160, 3.5), ("clutter_walls", 1000, 320, 3.5),
+                                       ("clutter_open", 1000, 40, 2.3)):  # near-linear: doubled, 2.3 times the time
+            before = results.value((scene, fewer, dt), OURS, "ms_mean") if (scene, n) == (name, to) else None
+            if before and results.good(case, OURS):
+                growth = (results.value(case, OURS, "ms_mean") / before) ** (1 / math.log2(to / fewer))
+                add(f"growth per doubling, from {fewer} bodies", limit, growth)
         if scene == "clutter_open":
             add("time over MuJoCo's better solver", 0.7, better_mujoco(results, case))
         if scene == "humanoids":
