@@ -39,6 +39,10 @@ inline ActuatorReading calc_reading(const ModelActuator& a, const Reading& r, do
   return {r.length, r.rate, clamped, force, clamped != force, magnitude};
 }
 
+signed char sign_of(double x) {
+  return static_cast<signed char>((x > 0) - (x < 0));
+}
+
 double outside(double x, const Range& range) {
   return x < range.lower ? x - range.lower : x > range.upper ? x - range.upper : 0;
 }
@@ -131,6 +135,7 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
       (*tau)[term.dof] += term.coefficient * force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
     }
+    g->terms[i].side = sign_of(stretch);
     if (tendon.transmission.tree >= 0) {
       g->terms[i].stiffness = stretch != 0 ? tendon.stiffness : 0;
       g->terms[i].damping = tendon.damping;
@@ -151,11 +156,12 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
     ForceGradient::Term& term = g->terms[g->first_actuator + i];
     term.stiffness = has_gradient ? std::max(0.0, -a.bias[1]) : 0;
     term.damping = has_gradient ? std::max(0.0, -a.bias[2]) : 0;
+    term.side = sign_of(r.unlimited - r.force);
   }
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const double limit = model.dofs[k].effort_limit;
     const double force = std::clamp(g->actuator_force[k], -limit, limit);
-    g->saturated[k] = force != g->actuator_force[k];
+    g->saturated[k] = sign_of(g->actuator_force[k] - force);
     (*tau)[k] += force;
   }
 }
@@ -168,13 +174,30 @@ std::uint64_t signature(const ForceGradient& g, const ForceRange& range) {
   };
   const auto add = [&](const ForceGradient::Term& term) {
     mix(std::bit_cast<std::uint64_t>(term.stiffness));
-    mix(std::bit_cast<std::uint64_t>(term.damping));
+    mix(std::bit_cast<std::uint64_t>(term.damping) + static_cast<std::uint64_t>(term.side));
   };
   for (const int i : range.tendons) add(g.terms[i]);
   if (range.actuators.empty()) return value;
   for (const int i : range.actuators) add(g.terms[g.first_actuator + i]);
-  for (int k = range.dof_begin; k < range.dof_end; ++k) mix(g.saturated[k] != 0);
+  for (int k = range.dof_begin; k < range.dof_end; ++k) mix(static_cast<std::uint64_t>(g.saturated[k]));
   return value;
+}
+
+bool is_piecewise_linear(const Model& model, const ForceRange& range) {
+  const auto is_linear = [&](const Transmission& transmission) {
+    return transmission.tree >= 0 &&
+           std::all_of(transmission.terms.begin(), transmission.terms.end(),
+                       [&](const Transmission::Term& term) { return model.dofs[term.dof].q >= 0; });
+  };
+  return range.joints.empty() &&
+         std::all_of(range.tendons.begin(), range.tendons.end(),
+                     [&](int i) { return is_linear(model.tendons[i].transmission); }) &&
+         std::all_of(range.actuators.begin(), range.actuators.end(), [&](int i) {
+           const ModelActuator& a = model.actuators[i];
+           return (a.bias[1] == 0 && a.bias[2] == 0) ||
+                  (a.bias[1] <= 0 && a.bias[2] <= 0 && a.transmission.terms.size() == 1 &&
+                   is_linear(a.transmission));
+         });
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

@@ -27,6 +27,7 @@ struct Batch {
   double mass = 0;          // [kg]
   ForceRange forces;        // has the range of dofs
   bool has_forces = false;  // else k_1 and its gradient stay zero
+  bool is_piecewise_linear = false;
   bool is_free_body = false;
   int iterations = 0;
   double residual = 0;
@@ -74,6 +75,7 @@ std::vector<Batch> make_batches(const Model& model) {
     b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
       b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+    b.is_piecewise_linear = is_piecewise_linear(model, b.forces);
     b.is_free_body = b.tree_end == b.tree_begin + 1 && !b.has_forces && is_free_body(model, b.tree_begin);
   }
   return batches;
@@ -376,6 +378,16 @@ void make_system(const Model& model, const Batch& b, int begin, int end, double 
   factor_system(model, begin, end, motion);
 }
 
+// A at the gradient of k_1, and s.dv = -A^-1 m.
+void calc_newton_step(const Model& model, const Batch& b, double dt, const Scheme& scheme, const VecX& m,
+                      Motion* motion) {
+  VecX& dv = motion->scratch->dv;
+  make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
+  b.of(dv) = -b.of(m);
+  solve_in_place(model.system_pattern, motion->A_factor.data(), dv.data(), b.forces.dof_begin,
+                 b.forces.dof_end);
+}
+
 // v* and A of the theta-method.
 void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme, Batch& b,
                             Motion* motion) {
@@ -407,18 +419,27 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
     b.converged = false;
     return;
   }
-  const double scale = norm + momentum_scale(model, b, state, dt, s);
   std::uint64_t assembled = 0;
+  if (scheme.theta == 0 && b.is_piecewise_linear) {  // as a rule one step is the answer
+    assembled = signature(s.gradient, b.forces);
+    calc_newton_step(model, b, dt, scheme, s.m, motion);
+    b.of(s.v_trial) = b.of(v) + b.of(s.dv);
+    calc_joint_forces(model, b, state, dt, scheme, s.v_trial, s);
+    if (assembled == signature(s.gradient, b.forces)) {
+      b.of(v) = b.of(s.v_trial);
+      b.iterations = 1;
+      return;
+    }
+    calc_residual(model, b, state, dt, scheme, v, s, &s.m);
+  }
+  const double scale = norm + momentum_scale(model, b, state, dt, s);
   for (; b.iterations < kMaxIterations; ++b.iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M, b.link_begin, b.link_end);
       calc_implicit_direction(model, b, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
       assembled = signature(s.gradient, b.forces);
-      make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
-      b.of(s.dv) = -b.of(s.m);
-      solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), b.forces.dof_begin,
-                     b.forces.dof_end);
+      calc_newton_step(model, b, dt, scheme, s.m, motion);
     }
     b.of(s.v_trial) = b.of(v) + b.of(s.dv);
     if (scheme.theta == 0 && scheme.theta1 == 0) {
