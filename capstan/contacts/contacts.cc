@@ -171,11 +171,16 @@ Approach approach_of(const ColliderPair& pair, double glide, const CollisionWork
   return approach;
 }
 
-bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id,
+// `apart` is what is known of their distance, before and after.
+bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id, double* apart,
              CollisionWorkspace* w) {
   const int a = w->shape[pair.a], b = w->shape[pair.b];
   const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
-  return approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin) &&
+  const double reach = std::max(margin, approach.reach());
+  if (*apart > reach || !approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
+  *apart =
+      least_distance(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b]);
+  return !(*apart > reach) &&
          collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, id, &w->blocks[id]);
 }
 
@@ -192,8 +197,9 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, doub
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
     if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
-    if (!touches(model, pair, approach_of(pair, glide, *w), id, w) && a.link != 0 && b.link != 0)
-      block->waiting.push_back({pair});
+    double apart = -kInfinity;
+    if (!touches(model, pair, approach_of(pair, glide, *w), id, &apart, w) && a.link != 0 && b.link != 0)
+      block->waiting.push_back({pair, apart});
   }
 }
 
@@ -275,7 +281,7 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
       approach.stop_a = stop_of(links_of(wait)[0]);
       approach.stop_b = stop_of(links_of(wait)[1]);
       const std::size_t before = found.size();
-      wait.found = touches(model, wait.pair, approach, 0, w);
+      wait.found = touches(model, wait.pair, approach, 0, &wait.apart, w);
       std::for_each(found.begin() + before, found.end(), stop_other);
     }
   }
