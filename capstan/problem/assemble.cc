@@ -176,6 +176,12 @@ struct Assembler {
       for (const int k : dofs) {
         double* x = X + columns * (k - tree.dof_begin);
         const double* column = J.data() + rows * (k - tree.dof_begin);
+        if (rows == 3) {
+          Four four;
+          load(column, &four);
+          *reinterpret_cast<Four*>(x) = four;
+          continue;
+        }
         for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
       }
       double product[48];
