@@ -180,17 +180,24 @@ CAPSTAN_CLONES void multiply(const BranchPattern& pattern, const double* values,
 
 void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense) {
   const int n = end - begin;
+  const long stride = dense.outerStride();
   if (pattern.row_start[end] - pattern.row_start[begin] == n * (n + 1) / 2) {  // no zeros
+    const auto mirror = [](const double* value, int size, long leading, double* to) CAPSTAN_INLINE {
+      for (int k = 0; k < size; ++k) {
+        for (int i = 0; i <= k; ++i) to[k + i * leading] = to[i + k * leading] = *value++;
+      }
+    };
     const double* value = values + pattern.row_start[begin];
-    for (int k = 0; k < n; ++k) {
-      for (int i = 0; i <= k; ++i) dense(k, i) = dense(i, k) = *value++;
-    }
+    n == 6 && stride == 6 ? mirror(value, 6, 6, dense.data()) : mirror(value, n, stride, dense.data());
     return;
   }
   dense.setZero();
   for (int k = begin; k < end; ++k) {
+    double* row = dense.data() + (k - begin);
+    double* column = dense.data() + (k - begin) * stride;
     for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {
-      dense(k - begin, pattern.columns[i] - begin) = dense(pattern.columns[i] - begin, k - begin) = values[i];
+      const int c = pattern.columns[i] - begin;
+      column[c] = row[c * stride] = values[i];
     }
   }
 }
