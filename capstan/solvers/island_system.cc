@@ -374,7 +374,11 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
   int pair = 0;
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
-    const int rows = group.rows;
+    const int rows = group.rows, parts = group.part_end - group.part_begin;
+    if (G[g].diagonal().head(rows).isZero(0)) {  // it does not act, and G is positive semi-definite
+      pair += parts * (parts - 1) / 2;
+      continue;
+    }
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;
