@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
 namespace {
+
+// A motor does not look where it is.
+bool is_motor(const ModelActuator& a) {
+  return a.bias[1] == 0 && a.bias[2] == 0;
+}
 
 struct Reading {
   double length = 0, rate = 0;
@@ -83,7 +89,10 @@ std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<
   }
   for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i) {
     const Transmission& transmission = model.actuators[i].transmission;
-    if (!transmission.terms.empty()) range_of(transmission.terms.front().dof).actuators.push_back(i);
+    if (transmission.terms.empty()) continue;
+    ForceRange& range = range_of(transmission.terms.front().dof);
+    range.actuators.push_back(i);
+    range.has_motors_only = range.has_motors_only && is_motor(model.actuators[i]);
   }
   return ranges;
 }
@@ -110,7 +119,8 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
 }
 
 CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range, const VecX& q,
-                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g) {
+                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g,
+                                     bool again) {
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];
@@ -142,12 +152,12 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
     }
   }
   if (range.actuators.empty()) return;
-  for (int k = range.dof_begin; k < range.dof_end; ++k) g->actuator_force[k] = 0;
-  for (const int i : range.actuators) {
+  const bool are_known = again && range.has_motors_only;
+  for (int k = range.dof_begin; k < range.dof_end && !are_known; ++k) g->actuator_force[k] = 0;
+  for (const int i : are_known ? std::span<const int>() : std::span(range.actuators)) {
     const ModelActuator& a = model.actuators[i];
-    const bool is_motor = a.bias[1] == 0 && a.bias[2] == 0;  // does not look where it is
     const ActuatorReading r =
-        calc_reading(a, is_motor ? Reading{} : read(model, a.transmission, q, v), control[i]);
+        calc_reading(a, is_motor(a) ? Reading{} : read(model, a.transmission, q, v), control[i]);
     for (const auto& term : a.transmission.terms) {
       g->actuator_force[term.dof] += term.coefficient * r.force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * r.magnitude;
@@ -177,7 +187,7 @@ std::uint64_t signature(const ForceGradient& g, const ForceRange& range) {
     mix(std::bit_cast<std::uint64_t>(term.damping) + static_cast<std::uint64_t>(term.side));
   };
   for (const int i : range.tendons) add(g.terms[i]);
-  if (range.actuators.empty()) return value;
+  if (range.has_motors_only) return value;
   for (const int i : range.actuators) add(g.terms[g.first_actuator + i]);
   for (int k = range.dof_begin; k < range.dof_end; ++k) mix(static_cast<std::uint64_t>(g.saturated[k]));
   return value;
@@ -194,9 +204,8 @@ bool is_piecewise_linear(const Model& model, const ForceRange& range) {
                      [&](int i) { return is_linear(model.tendons[i].transmission); }) &&
          std::all_of(range.actuators.begin(), range.actuators.end(), [&](int i) {
            const ModelActuator& a = model.actuators[i];
-           return (a.bias[1] == 0 && a.bias[2] == 0) ||
-                  (a.bias[1] <= 0 && a.bias[2] <= 0 && a.transmission.terms.size() == 1 &&
-                   is_linear(a.transmission));
+           return is_motor(a) || (a.bias[1] <= 0 && a.bias[2] <= 0 && a.transmission.terms.size() == 1 &&
+                                  is_linear(a.transmission));
          });
 }
 

@@ -37,6 +37,7 @@ struct ForceRange {
   int dof_begin = 0, dof_end = 0;
   std::vector<int> joints;  // ball and free joints with a spring
   std::vector<int> tendons, actuators;
+  bool has_motors_only = true;  // no actuator's force depends on q or v
 };
 // The ranges between the dofs `bounds` (ascending). A transmission is within one range.
 std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<int>& bounds);
@@ -61,8 +62,8 @@ struct ForceGradient {
   ForceRange all;
 };
 
-// Differs when springs, tendons or actuators of a range have begun or ceased to act, or act on the other side
-// of their ranges: A may then be no longer that of the gradient.
+// For one control: differs when springs, tendons or actuators of a range have begun or ceased to act, or act
+// on the other side of their ranges: A may then be no longer that of the gradient.
 std::uint64_t signature(const ForceGradient& gradient, const ForceRange& range);
 
 // Whether tau is linear in (q, v) as long as the signature is the same, and the gradient is that of tau: not
@@ -75,9 +76,10 @@ ForceGradient make_force_gradient(const Model& model);
 // tau at (q, v, control); gradient may not be null (it holds the scratch memory too).
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
                  ForceGradient* gradient);
-// The same for some dofs alone.
+// The same for some dofs alone. `again`: after a call with other q and v but the same control, which motors
+// need not be asked again for (what they add to the magnitude is then missing).
 void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
-                 const VecX& control, VecX* tau, ForceGradient* gradient);
+                 const VecX& control, VecX* tau, ForceGradient* gradient, bool again = false);
 
 // Energy stored in joint and tendon springs [J]. Actuators are not counted.
 double calc_spring_energy(const Model& model, const VecX& q);

@@ -216,12 +216,12 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
 
 // k_1 at (q^theta1, v^theta1) into s.tau, with its gradient.
 void calc_joint_forces(const Model& model, const Batch& b, const State& state, double dt,
-                       const Scheme& scheme, const VecX& v, Scratch& s) {
+                       const Scheme& scheme, const VecX& v, Scratch& s, bool again = false) {
   if (!b.has_forces) return;
   b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
   b.of(s.v) = scheme.theta1 * b.of(v) + (1 - scheme.theta1) * b.of(state.v);
   move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q, b.stage_begin, b.stage_end);
-  calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient);
+  calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient, again);
 }
 
 // f(term) for each tendon and actuator of a batch whose gradient is in A.
@@ -425,7 +425,7 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
     assembled = signature(s.gradient, b.forces);
     calc_newton_step(model, b, dt, scheme, s.m, motion);
     b.of(s.v_trial) = b.of(v) + b.of(s.dv);
-    calc_joint_forces(model, b, state, dt, scheme, s.v_trial, s);
+    calc_joint_forces(model, b, state, dt, scheme, s.v_trial, s, true);
     if (assembled == signature(s.gradient, b.forces)) {
       b.of(v) = b.of(s.v_trial);
       b.iterations = 1;

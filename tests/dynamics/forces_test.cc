@@ -172,6 +172,31 @@ TEST(Forces, TheFreeMotionBalancesForcesThatSetInOnTheWay) {
   EXPECT_LT(saturated, 450);
 }
 
+TEST(Forces, OfMotorsAreTheSameWhenAskedAgain) {
+  Scene scene = hand();
+  scene.actuators[0].bias = Vec3(0.1, 0, 0);
+  scene.actuators[0].force_range = {-2, 2};
+  scene.bodies[1].joints[0].effort_limit = 0.5;
+  const Model model = compile(scene);
+  ForceGradient gradient = make_force_gradient(model), fresh = make_force_gradient(model);
+  ASSERT_TRUE(gradient.all.has_motors_only);
+  Random random(6);
+  int limited = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const State a = test::random_state(random, model, 1), b = test::random_state(random, model, 1);
+    const VecX control = VecX::Constant(1, test::uniform(random, -0.03, 0.03));
+    VecX tau(3), expected(3);
+    calc_forces(model, gradient.all, a.q, a.v, control, &tau, &gradient);
+    calc_forces(model, gradient.all, b.q, b.v, control, &tau, &gradient, true);
+    calc_forces(model, fresh.all, b.q, b.v, control, &expected, &fresh);
+    EXPECT_EQ(tau, expected) << trial;
+    EXPECT_EQ(gradient.saturated, fresh.saturated) << trial;
+    limited += fresh.saturated[1] != 0;
+  }
+  EXPECT_GT(limited, 20);
+  EXPECT_LT(limited, 80);
+}
+
 // PD control with an effort limit: saturated it pushes with the limit exactly, and Newton finds the switch.
 TEST(Forces, EffortAndForceLimitsHold) {
   for (const bool by_joint : {true, false}) {
