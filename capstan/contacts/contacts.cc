@@ -37,18 +37,36 @@ bool are_parent_and_child(const Model& model, int link_a, int link_b) {
          (link_b > 0 && model.links[link_a].parent == link_b);
 }
 
-void clear(Contacts* c) {
-  c->shape_a.clear();
-  c->shape_b.clear();
-  c->link_a.clear();
-  c->link_b.clear();
-  c->p_WC.clear();
-  c->normal.clear();
-  c->distance.clear();
-  c->gap_rate.clear();
-  c->feature.clear();
-  c->material.clear();
-  c->group_begin.clear();
+void resize(int size, Contacts* c) {
+  c->shape_a.resize(size);
+  c->shape_b.resize(size);
+  c->link_a.resize(size);
+  c->link_b.resize(size);
+  c->p_WC.resize(size);
+  c->normal.resize(size);
+  c->distance.resize(size);
+  c->gap_rate.resize(size);
+  c->feature.resize(size);
+  c->material.resize(size);
+}
+
+void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
+                 const ContactMaterial& material, int i, Contacts* c) {
+  const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
+  // The softer side yields more: the contact is nearer to the surface of the stiffer one.
+  const double share = std::isinf(a.stiffness)   ? 0
+                       : std::isinf(b.stiffness) ? 1
+                                                 : b.stiffness / (a.stiffness + b.stiffness);
+  c->shape_a[i] = shape_a;
+  c->shape_b[i] = shape_b;
+  c->link_a[i] = a.link;
+  c->link_b[i] = b.link;
+  c->p_WC[i] = p.p_A + share * (p.p_B - p.p_A);
+  c->normal[i] = p.normal;
+  c->distance[i] = p.distance;
+  c->gap_rate[i] = 0;
+  c->feature[i] = p.feature;
+  c->material[i] = material;
 }
 
 using Hit = CollisionWorkspace::Hit;
@@ -56,7 +74,7 @@ using Block = CollisionWorkspace::Block;
 using Waiting = CollisionWorkspace::Waiting;
 
 // For one thread at a time.
-constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kContactsInBlock = 64;
 
 // How two colliders may move against each other in a step: they go by `travel`, both at a time, or one of
 // them is stopped on its way by something else, not before it has gone the part `stop` of it.
@@ -121,7 +139,7 @@ void clear(Block* block) {
 }
 
 // Hits to the structure of arrays, grouped by pairs of links.
-void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
+void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c) {
   // Shapes are listed body by body, so hits in the order of shapes need sorting only where the links' order
   // differs.
   const auto before = [](const Hit& x, const Hit& y) {
@@ -135,18 +153,27 @@ void gather(const Model& model, CollisionWorkspace* w, Contacts* c) {
   };
   if (!std::is_sorted(w->hits.begin(), w->hits.end(), before))
     std::sort(w->hits.begin(), w->hits.end(), before);
+  const int n = static_cast<int>(w->hits.size());
+  c->group_begin.clear();
   int low = -1, high = -1;
-  for (const Hit& hit : w->hits) {
+  for (int i = 0; i < n; ++i) {
+    const Hit& hit = w->hits[i];
     const int l = std::min(hit.link_a, hit.link_b), h = std::max(hit.link_a, hit.link_b);
     if (l != low || h != high) {
-      c->group_begin.push_back(c->size());
+      c->group_begin.push_back(i);
       low = l, high = h;
     }
-    add_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
-                w->blocks[hit.block].materials[hit.material], c);
   }
-  c->group_begin.push_back(c->size());
-  c->late_begin = c->size();
+  c->group_begin.push_back(n);
+  c->late_begin = n;
+  resize(n, c);
+  threads.for_each_block(n, kContactsInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const Hit& hit = w->hits[i];
+      set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
+                  w->blocks[hit.block].materials[hit.material], i, c);
+    }
+  });
 }
 
 // How far above a surface points may glide that slide over it (contacts.h), mu (dt + tau) v, as a multiple of
@@ -171,11 +198,16 @@ Approach approach_of(const ColliderPair& pair, double glide, const CollisionWork
   return approach;
 }
 
-bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id,
+// `apart` is what is known of their distance, before and after.
+bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id, double* apart,
              CollisionWorkspace* w) {
   const int a = w->shape[pair.a], b = w->shape[pair.b];
   const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
-  return approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin) &&
+  const double reach = std::max(margin, approach.reach());
+  if (*apart > reach || !approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
+  *apart =
+      least_distance(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b]);
+  return !(*apart > reach) &&
          collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, id, &w->blocks[id]);
 }
 
@@ -192,8 +224,9 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, doub
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
     if (!can_collide(a.collider.type, b.collider.type)) continue;
     if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
-    if (!touches(model, pair, approach_of(pair, glide, *w), id, w) && a.link != 0 && b.link != 0)
-      block->waiting.push_back({pair});
+    double apart = -kInfinity;
+    if (!touches(model, pair, approach_of(pair, glide, *w), id, &apart, w) && a.link != 0 && b.link != 0)
+      block->waiting.push_back({pair, apart});
   }
 }
 
@@ -275,7 +308,7 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
       approach.stop_a = stop_of(links_of(wait)[0]);
       approach.stop_b = stop_of(links_of(wait)[1]);
       const std::size_t before = found.size();
-      wait.found = touches(model, wait.pair, approach, 0, w);
+      wait.found = touches(model, wait.pair, approach, 0, &wait.apart, w);
       std::for_each(found.begin() + before, found.end(), stop_other);
     }
   }
@@ -354,7 +387,6 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
 void collide_within_reach(const Model& model, const Placement& placement, const Velocity* velocity, double dt,
                           double glide, std::span<const char> asleep, const Threads& threads,
                           CollisionWorkspace* w, Contacts* contacts) {
-  clear(contacts);
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     place_colliders(model, placement, velocity, dt, glide, begin, end, w);
   });
@@ -377,7 +409,7 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
     collide_waiting(model, glide, asleep, w);
     w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
-  gather(model, w, contacts);
+  gather(model, threads, w, contacts);
 }
 
 }  // namespace
@@ -392,21 +424,9 @@ CAPSTAN_CLONES Transform shape_pose(const Model& model, const Placement& placeme
 
 void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
                  const ContactMaterial& material, Contacts* c) {
-  const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
-  // The softer side yields more: the contact is nearer to the surface of the stiffer one.
-  const double share = std::isinf(a.stiffness)   ? 0
-                       : std::isinf(b.stiffness) ? 1
-                                                 : b.stiffness / (a.stiffness + b.stiffness);
-  c->shape_a.push_back(shape_a);
-  c->shape_b.push_back(shape_b);
-  c->link_a.push_back(a.link);
-  c->link_b.push_back(b.link);
-  c->p_WC.push_back(p.p_A + share * (p.p_B - p.p_A));
-  c->normal.push_back(p.normal);
-  c->distance.push_back(p.distance);
-  c->gap_rate.push_back(0);
-  c->feature.push_back(p.feature);
-  c->material.push_back(material);
+  const int i = c->size();
+  resize(i + 1, c);
+  set_contact(model, shape_a, shape_b, p, material, i, c);
 }
 
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {
@@ -497,7 +517,6 @@ void collide(const Model& model, const Placement& placement, const Velocity& vel
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
-  clear(contacts);
   CollisionWorkspace w;
   w.blocks.resize(1);
   const int n = static_cast<int>(model.shapes.size());
@@ -509,7 +528,7 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
     }
   }
   w.hits = w.blocks[0].hits;
-  gather(model, &w, contacts);
+  gather(model, Threads(1), &w, contacts);
 }
 
 SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,

@@ -66,6 +66,7 @@ struct CollisionWorkspace {
   std::vector<double> spin;
   struct Waiting {
     ColliderPair pair;
+    double apart;  // [m] they are at least so far apart
     bool found = false;
   };
   struct Hit {

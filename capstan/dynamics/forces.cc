@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
 namespace {
+
+// A motor does not look where it is.
+bool is_motor(const ModelActuator& a) {
+  return a.bias[1] == 0 && a.bias[2] == 0;
+}
 
 struct Reading {
   double length = 0, rate = 0;
@@ -37,6 +43,10 @@ inline ActuatorReading calc_reading(const ModelActuator& a, const Reading& r, do
   const double magnitude = std::abs(a.gain * u) + std::abs(a.bias[0]) + std::abs(a.bias[1] * r.length) +
                            std::abs(a.bias[2] * r.rate);
   return {r.length, r.rate, clamped, force, clamped != force, magnitude};
+}
+
+signed char sign_of(double x) {
+  return static_cast<signed char>((x > 0) - (x < 0));
 }
 
 double outside(double x, const Range& range) {
@@ -79,7 +89,10 @@ std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<
   }
   for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i) {
     const Transmission& transmission = model.actuators[i].transmission;
-    if (!transmission.terms.empty()) range_of(transmission.terms.front().dof).actuators.push_back(i);
+    if (transmission.terms.empty()) continue;
+    ForceRange& range = range_of(transmission.terms.front().dof);
+    range.actuators.push_back(i);
+    range.has_motors_only = range.has_motors_only && is_motor(model.actuators[i]);
   }
   return ranges;
 }
@@ -106,7 +119,8 @@ void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& c
 }
 
 CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range, const VecX& q,
-                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g) {
+                                     const VecX& v, const VecX& control, VecX* tau, ForceGradient* g,
+                                     bool again) {
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const ModelDof& dof = model.dofs[k];
     double t = -dof.damping * v[k];
@@ -131,18 +145,19 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
       (*tau)[term.dof] += term.coefficient * force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * tendon.stiffness * std::abs(r.length);
     }
+    g->terms[i].side = sign_of(stretch);
     if (tendon.transmission.tree >= 0) {
       g->terms[i].stiffness = stretch != 0 ? tendon.stiffness : 0;
       g->terms[i].damping = tendon.damping;
     }
   }
   if (range.actuators.empty()) return;
-  for (int k = range.dof_begin; k < range.dof_end; ++k) g->actuator_force[k] = 0;
-  for (const int i : range.actuators) {
+  const bool are_known = again && range.has_motors_only;
+  for (int k = range.dof_begin; k < range.dof_end && !are_known; ++k) g->actuator_force[k] = 0;
+  for (const int i : are_known ? std::span<const int>() : std::span(range.actuators)) {
     const ModelActuator& a = model.actuators[i];
-    const bool is_motor = a.bias[1] == 0 && a.bias[2] == 0;  // does not look where it is
     const ActuatorReading r =
-        calc_reading(a, is_motor ? Reading{} : read(model, a.transmission, q, v), control[i]);
+        calc_reading(a, is_motor(a) ? Reading{} : read(model, a.transmission, q, v), control[i]);
     for (const auto& term : a.transmission.terms) {
       g->actuator_force[term.dof] += term.coefficient * r.force;
       g->magnitude[term.dof] += std::abs(term.coefficient) * r.magnitude;
@@ -151,11 +166,12 @@ CAPSTAN_FLAT_CLONES void calc_forces(const Model& model, const ForceRange& range
     ForceGradient::Term& term = g->terms[g->first_actuator + i];
     term.stiffness = has_gradient ? std::max(0.0, -a.bias[1]) : 0;
     term.damping = has_gradient ? std::max(0.0, -a.bias[2]) : 0;
+    term.side = sign_of(r.unlimited - r.force);
   }
   for (int k = range.dof_begin; k < range.dof_end; ++k) {
     const double limit = model.dofs[k].effort_limit;
     const double force = std::clamp(g->actuator_force[k], -limit, limit);
-    g->saturated[k] = force != g->actuator_force[k];
+    g->saturated[k] = sign_of(g->actuator_force[k] - force);
     (*tau)[k] += force;
   }
 }
@@ -168,13 +184,29 @@ std::uint64_t signature(const ForceGradient& g, const ForceRange& range) {
   };
   const auto add = [&](const ForceGradient::Term& term) {
     mix(std::bit_cast<std::uint64_t>(term.stiffness));
-    mix(std::bit_cast<std::uint64_t>(term.damping));
+    mix(std::bit_cast<std::uint64_t>(term.damping) + static_cast<std::uint64_t>(term.side));
   };
   for (const int i : range.tendons) add(g.terms[i]);
-  if (range.actuators.empty()) return value;
+  if (range.has_motors_only) return value;
   for (const int i : range.actuators) add(g.terms[g.first_actuator + i]);
-  for (int k = range.dof_begin; k < range.dof_end; ++k) mix(g.saturated[k] != 0);
+  for (int k = range.dof_begin; k < range.dof_end; ++k) mix(static_cast<std::uint64_t>(g.saturated[k]));
   return value;
+}
+
+bool is_piecewise_linear(const Model& model, const ForceRange& range) {
+  const auto is_linear = [&](const Transmission& transmission) {
+    return transmission.tree >= 0 &&
+           std::all_of(transmission.terms.begin(), transmission.terms.end(),
+                       [&](const Transmission::Term& term) { return model.dofs[term.dof].q >= 0; });
+  };
+  return range.joints.empty() &&
+         std::all_of(range.tendons.begin(), range.tendons.end(),
+                     [&](int i) { return is_linear(model.tendons[i].transmission); }) &&
+         std::all_of(range.actuators.begin(), range.actuators.end(), [&](int i) {
+           const ModelActuator& a = model.actuators[i];
+           return is_motor(a) || (a.bias[1] <= 0 && a.bias[2] <= 0 && a.transmission.terms.size() == 1 &&
+                                  is_linear(a.transmission));
+         });
 }
 
 double calc_spring_energy(const Model& model, const VecX& q) {

@@ -37,6 +37,7 @@ struct ForceRange {
   int dof_begin = 0, dof_end = 0;
   std::vector<int> joints;  // ball and free joints with a spring
   std::vector<int> tendons, actuators;
+  bool has_motors_only = true;  // no actuator's force depends on q or v
 };
 // The ranges between the dofs `bounds` (ascending). A transmission is within one range.
 std::vector<ForceRange> make_force_ranges(const Model& model, const std::vector<int>& bounds);
@@ -48,29 +49,37 @@ struct ForceGradient {
     const Transmission* transmission = nullptr;
     double stiffness = 0, damping = 0;
     bool is_actuator = false;  // then it does not act on saturated dofs
+    signed char side = 0;      // of its rest or force range: 1 above it, -1 below, 0 within
   };
   VecX stiffness, damping;  // [dofs]
   std::vector<Term> terms;  // of each tendon, then of each actuator: zeros where it does not act, or joins
                             // two trees
   int first_actuator = 0;   // in `terms`
   VecX magnitude;           // [dofs] sum of the sizes of what tau is the sum of: the scale of its round-off
-  std::vector<char> saturated;  // [dofs] the effort limit holds: actuator terms do not act on this dof
-  VecX actuator_force;          // [dofs] scratch: sum of actuator forces
+  std::vector<signed char> saturated;  // [dofs] the side on which the effort limit holds, or 0: if it does,
+                                       // actuator terms do not act on this dof
+  VecX actuator_force;                 // [dofs] scratch: sum of actuator forces
   ForceRange all;
 };
 
-// Differs when springs, tendons or actuators of a range have begun or ceased to act: A is then no longer that
-// of the gradient.
+// For one control: differs when springs, tendons or actuators of a range have begun or ceased to act, or act
+// on the other side of their ranges: A may then be no longer that of the gradient.
 std::uint64_t signature(const ForceGradient& gradient, const ForceRange& range);
+
+// Whether tau is linear in (q, v) as long as the signature is the same, and the gradient is that of tau: not
+// with springs at ball joints, forces that grow with what they act on, transmissions between trees, or
+// actuators on several dofs, of which some may be at their effort limits.
+bool is_piecewise_linear(const Model& model, const ForceRange& range);
 
 ForceGradient make_force_gradient(const Model& model);
 
 // tau at (q, v, control); gradient may not be null (it holds the scratch memory too).
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
                  ForceGradient* gradient);
-// The same for some dofs alone.
+// The same for some dofs alone. `again`: after a call with other q and v but the same control, which motors
+// need not be asked again for (what they add to the magnitude is then missing).
 void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
-                 const VecX& control, VecX* tau, ForceGradient* gradient);
+                 const VecX& control, VecX* tau, ForceGradient* gradient, bool again = false);
 
 // Energy stored in joint and tendon springs [J]. Actuators are not counted.
 double calc_spring_energy(const Model& model, const VecX& q);

@@ -27,7 +27,9 @@ struct Batch {
   double mass = 0;          // [kg]
   ForceRange forces;        // has the range of dofs
   bool has_forces = false;  // else k_1 and its gradient stay zero
+  bool is_piecewise_linear = false;
   bool is_free_body = false;
+  bool is_unbalanced = false;  // balance_free_motion() may act on it
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -74,6 +76,7 @@ std::vector<Batch> make_batches(const Model& model) {
     b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
       b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+    b.is_piecewise_linear = is_piecewise_linear(model, b.forces);
     b.is_free_body = b.tree_end == b.tree_begin + 1 && !b.has_forces && is_free_body(model, b.tree_begin);
   }
   return batches;
@@ -213,12 +216,12 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
 
 // k_1 at (q^theta1, v^theta1) into s.tau, with its gradient.
 void calc_joint_forces(const Model& model, const Batch& b, const State& state, double dt,
-                       const Scheme& scheme, const VecX& v, Scratch& s) {
+                       const Scheme& scheme, const VecX& v, Scratch& s, bool again = false) {
   if (!b.has_forces) return;
   b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
   b.of(s.v) = scheme.theta1 * b.of(v) + (1 - scheme.theta1) * b.of(state.v);
   move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q, b.stage_begin, b.stage_end);
-  calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient);
+  calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient, again);
 }
 
 // f(term) for each tendon and actuator of a batch whose gradient is in A.
@@ -376,6 +379,16 @@ void make_system(const Model& model, const Batch& b, int begin, int end, double 
   factor_system(model, begin, end, motion);
 }
 
+// A at the gradient of k_1, and s.dv = -A^-1 m.
+void calc_newton_step(const Model& model, const Batch& b, double dt, const Scheme& scheme, const VecX& m,
+                      Motion* motion) {
+  VecX& dv = motion->scratch->dv;
+  make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
+  b.of(dv) = -b.of(m);
+  solve_in_place(model.system_pattern, motion->A_factor.data(), dv.data(), b.forces.dof_begin,
+                 b.forces.dof_end);
+}
+
 // v* and A of the theta-method.
 void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme, Batch& b,
                             Motion* motion) {
@@ -407,18 +420,27 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
     b.converged = false;
     return;
   }
-  const double scale = norm + momentum_scale(model, b, state, dt, s);
   std::uint64_t assembled = 0;
+  if (scheme.theta == 0 && b.is_piecewise_linear) {  // as a rule one step is the answer
+    assembled = signature(s.gradient, b.forces);
+    calc_newton_step(model, b, dt, scheme, s.m, motion);
+    b.of(s.v_trial) = b.of(v) + b.of(s.dv);
+    calc_joint_forces(model, b, state, dt, scheme, s.v_trial, s, true);
+    if (assembled == signature(s.gradient, b.forces)) {
+      b.of(v) = b.of(s.v_trial);
+      b.iterations = 1;
+      return;
+    }
+    calc_residual(model, b, state, dt, scheme, v, s, &s.m);
+  }
+  const double scale = norm + momentum_scale(model, b, state, dt, s);
   for (; b.iterations < kMaxIterations; ++b.iterations) {
     if (scheme.theta > 0) {
       calc_mass_matrix(model, s.placement, &s.tree, &s.M, b.link_begin, b.link_end);
       calc_implicit_direction(model, b, state, dt, scheme, v, s, s.m, &s.dv);
     } else {
       assembled = signature(s.gradient, b.forces);
-      make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
-      b.of(s.dv) = -b.of(s.m);
-      solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), b.forces.dof_begin,
-                     b.forces.dof_end);
+      calc_newton_step(model, b, dt, scheme, s.m, motion);
     }
     b.of(s.v_trial) = b.of(v) + b.of(s.dv);
     if (scheme.theta == 0 && scheme.theta1 == 0) {
@@ -469,7 +491,7 @@ bool is_asleep(const Batch& b, std::span<const char> asleep) {
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                       const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
-                      Motion* motion) {
+                      Motion* motion, bool balanced) {
   check_sizes(model, state, input);
   Scratch& s = *motion->scratch;
   motion->released.clear();
@@ -493,6 +515,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   });
   calc_external(model, motion->placement, input, &s.external);
   each_batch([&](Batch& b) {
+    b.is_unbalanced = false;
     if (is_asleep(b, asleep)) {
       b.of(motion->v_star).setZero();
       b.iterations = 0;
@@ -510,12 +533,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     solve_momentum_balance(model, state, dt, scheme, b, motion);
     if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
     b.of(s.external) += b.of(s.tau);
-    const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
-    for (int t = b.tree_begin; t < b.tree_end; ++t) {
-      if (!conserves_momentum(model, t)) continue;
-      balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
-                       scheme.theta_vq, &s.momentum, &motion->v_star);
-    }
+    b.is_unbalanced = true;
   });
   motion->iterations = 0;
   motion->residual = 0;
@@ -525,6 +543,30 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     if (!(b.residual <= motion->residual)) motion->residual = b.residual;
     motion->converged = motion->converged && b.converged;
   }
+  if (balanced) balance_free_motion(model, state, dt, scheme, {}, threads, motion);
+}
+
+void balance_free_motion(const Model& model, const State& state, double dt, const Scheme& scheme,
+                         std::span<const char> constrained, const Threads& threads, Motion* motion) {
+  constexpr double kSlow = 0.01;  // [rad] in a step
+  Scratch& s = *motion->scratch;
+  const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
+  threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int block) {
+    for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) {
+      const Batch& b = s.batches[i];
+      for (int t = b.tree_begin; t < b.tree_end && b.is_unbalanced; ++t) {
+        const Tree& tree = model.trees[t];
+        if (!conserves_momentum(model, t)) continue;
+        const bool is_free = model.stages[model.links[tree.link_begin].stage_begin].type == StageType::free;
+        const int first = tree.dof_begin + (is_free ? 3 : 0);  // without the slides of the root
+        if (!constrained.empty() && constrained[t] != 0 &&
+            dt * state.v.segment(first, tree.dof_end - first).cwiseAbs().maxCoeff() < kSlow)
+          continue;
+        balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
+                         scheme.theta_vq, &s.momentum, &motion->v_star);
+      }
+    }
+  });
 }
 
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,

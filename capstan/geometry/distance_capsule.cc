@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <limits>
 
+#include "capstan/geometry/collide.h"
 #include "capstan/geometry/distance_kernels.h"
 
 namespace capstan {
@@ -38,6 +40,20 @@ double capsule_capsule(const Collider& A, const Collider& B, const Transform& X_
   witness->a = Vec3(0, 0, s) + A.rounding * witness->n;
   witness->b = witness->a + witness->distance * witness->n;
   return witness->distance;
+}
+
+// As above, in the world's frame.
+double least_distance(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB) {
+  constexpr double kUnknown = -std::numeric_limits<double>::infinity();
+  if (A.type != ColliderType::capsule || B.type != ColliderType::capsule) return kUnknown;
+  const Vec3 a = X_WA.R.col(2), b = X_WB.R.col(2), p = X_WB.p - X_WA.p;
+  const double c = a.dot(b), sine2 = 1 - c * c;
+  if (!(sine2 > 1e-6)) return kUnknown;
+  const double h_A = A.size.z(), h_B = B.size.z(), ap = a.dot(p), bp = b.dot(p);
+  double s = std::clamp((ap - c * bp) / sine2, -h_A, h_A);
+  const double t = std::clamp(c * s - bp, -h_B, h_B);
+  s = std::clamp(ap + c * t, -h_A, h_A);
+  return (1 - 1e-9) * (p + t * b - s * a).norm() - A.rounding - B.rounding;
 }
 
 }  // namespace capstan

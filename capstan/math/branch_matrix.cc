@@ -9,13 +9,32 @@
 namespace capstan {
 namespace {
 
-// y -= a x, n numbers each.
+// y -= a x, n numbers each. Rows are short: what four lanes leave goes in two and one.
 CAPSTAN_INLINE inline void subtract(double a, const double* x, int n, double* y) {
   int i = 0;
   for (; i + 4 <= n; i += 4) {
     *reinterpret_cast<Four*>(y + i) -= a * *reinterpret_cast<const Four*>(x + i);
   }
-  for (; i < n; ++i) y[i] -= a * x[i];
+  if (n & 2) {
+    *reinterpret_cast<Two*>(y + i) -= a * *reinterpret_cast<const Two*>(x + i);
+    i += 2;
+  }
+  if (n & 1) y[i] -= a * x[i];
+}
+
+// y -= a x + b z.
+CAPSTAN_INLINE inline void subtract(double a, const double* x, double b, const double* z, int n, double* y) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    *reinterpret_cast<Four*>(y + i) -=
+        a * *reinterpret_cast<const Four*>(x + i) + b * *reinterpret_cast<const Four*>(z + i);
+  }
+  if (n & 2) {
+    *reinterpret_cast<Two*>(y + i) -=
+        a * *reinterpret_cast<const Two*>(x + i) + b * *reinterpret_cast<const Two*>(z + i);
+    i += 2;
+  }
+  if (n & 1) y[i] -= a * x[i] + b * z[i];
 }
 
 }  // namespace
@@ -54,11 +73,29 @@ CAPSTAN_CLONES int factor(const BranchPattern& pattern, double* values, double s
     const double pivot = row[last];
     if (!(pivot > smallest_pivot)) return k;
     const double inverse = 1 / pivot;
-    for (int i = last - 1; i >= 0; --i) {
-      const double a = row[i] * inverse;
-      if (a != 0) subtract(a, row, i + 1, values + start[column[i]]);
-      row[i] = a;
+    if (last == 0 || k == begin || column[last - 1] != k - 1) {
+      for (int i = last - 1; i >= 0; --i) {
+        const double a = row[i] * inverse;
+        subtract(a, row, i + 1, values + start[column[i]]);
+        row[i] = a;
+      }
+      continue;
     }
+    // Together with the parent, which is the row before: the others are loaded and stored once for both.
+    double* parent = values + start[k - 1];
+    const double a = row[last - 1] * inverse;
+    subtract(a, row, last, parent);
+    row[last - 1] = a;
+    const double parent_pivot = parent[last - 1];
+    if (!(parent_pivot > smallest_pivot)) return k - 1;
+    const double parent_inverse = 1 / parent_pivot;
+    for (int i = last - 2; i >= 0; --i) {
+      const double b = row[i] * inverse, c = parent[i] * parent_inverse;
+      subtract(b, row, c, parent, i + 1, values + start[column[i]]);
+      row[i] = b;
+      parent[i] = c;
+    }
+    --k;
   }
   return -1;
 }
@@ -143,17 +180,24 @@ CAPSTAN_CLONES void multiply(const BranchPattern& pattern, const double* values,
 
 void expand(const BranchPattern& pattern, const double* values, int begin, int end, Eigen::Ref<MatX> dense) {
   const int n = end - begin;
+  const long stride = dense.outerStride();
   if (pattern.row_start[end] - pattern.row_start[begin] == n * (n + 1) / 2) {  // no zeros
+    const auto mirror = [](const double* value, int size, long leading, double* to) CAPSTAN_INLINE {
+      for (int k = 0; k < size; ++k) {
+        for (int i = 0; i <= k; ++i) to[k + i * leading] = to[i + k * leading] = *value++;
+      }
+    };
     const double* value = values + pattern.row_start[begin];
-    for (int k = 0; k < n; ++k) {
-      for (int i = 0; i <= k; ++i) dense(k, i) = dense(i, k) = *value++;
-    }
+    n == 6 && stride == 6 ? mirror(value, 6, 6, dense.data()) : mirror(value, n, stride, dense.data());
     return;
   }
   dense.setZero();
   for (int k = begin; k < end; ++k) {
+    double* row = dense.data() + (k - begin);
+    double* column = dense.data() + (k - begin) * stride;
     for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {
-      dense(k - begin, pattern.columns[i] - begin) = dense(pattern.columns[i] - begin, k - begin) = values[i];
+      const int c = pattern.columns[i] - begin;
+      column[c] = row[c * stride] = values[i];
     }
   }
 }

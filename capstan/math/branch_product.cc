@@ -51,4 +51,18 @@ CAPSTAN_CLONES void add_inverse_product(const BranchPattern& pattern, const doub
   }
 }
 
+CAPSTAN_CLONES void add_inverse_diagonal(const BranchPattern& pattern, const double* factored, int k,
+                                         double* X, double* w) {
+  Four* const x = reinterpret_cast<Four*>(X);
+  const int* path = pattern.columns.data() + pattern.row_start[k];
+  Four sum = *reinterpret_cast<Four*>(w);
+  for (int i = pattern.row_size(k) - 1; i >= 0; --i) {
+    const double* row = factored + pattern.row_start[path[i]];  // the first i of it are those of x
+    const Four xi = x[i];
+    sum += 1 / row[i] * xi * xi;
+    for (int j = 0; j < i; ++j) x[j] -= row[j] * xi;
+  }
+  *reinterpret_cast<Four*>(w) = sum;
+}
+
 }  // namespace capstan

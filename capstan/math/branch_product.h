@@ -14,4 +14,8 @@ namespace capstan {
 void add_inverse_product(const BranchPattern& pattern, const double* factored, std::span<const int> unknowns,
                          int first, int rows, double* X, double* W);
 
+// w += the diagonal of X H^-1 X^T, for X of up to 4 rows that is zero but for unknown k and its ancestors: 4
+// numbers for each of these only, root first. Overwrites X.
+void add_inverse_diagonal(const BranchPattern& pattern, const double* factored, int k, double* X, double* w);
+
 }  // namespace capstan

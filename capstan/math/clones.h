@@ -16,8 +16,9 @@
 
 namespace capstan {
 
-// Four doubles at any address, for sums that the compiler may not reorder by itself.
+// Four and two doubles at any address, for sums that the compiler may not reorder by itself.
 typedef double Four __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef double Two __attribute__((vector_size(16), may_alias, aligned(8)));
 CAPSTAN_INLINE inline double sum_of(const Four& x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
 }

@@ -9,7 +9,6 @@ namespace capstan {
 
 // Two halves: {x[0], x[1], x[2], 0} would go through the stack (GCC 12).
 CAPSTAN_INLINE inline void load(const double* x, Four* lanes) {
-  typedef double Two __attribute__((vector_size(16), may_alias, aligned(8)));
   const Two low = *reinterpret_cast<const Two*>(x), high = {x[2], 0};
   *lanes = __builtin_shufflevector(low, high, 0, 1, 2, 3);
 }

@@ -176,6 +176,12 @@ struct Assembler {
       for (const int k : dofs) {
         double* x = X + columns * (k - tree.dof_begin);
         const double* column = J.data() + rows * (k - tree.dof_begin);
+        if (rows == 3) {
+          Four four;
+          load(column, &four);
+          *reinterpret_cast<Four*>(x) = four;
+          continue;
+        }
         for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
       }
       double product[48];
@@ -187,6 +193,31 @@ struct Assembler {
       }
     }
     return W;
+  }
+
+  // The diagonal of W of a group with up to three rows.
+  Vec3 calc_delassus_diagonal(const ConstraintGroup& group) const {
+    const auto parts = std::span(problem.parts).subspan(group.part_begin, group.part_end - group.part_begin);
+    if (std::any_of(parts.begin(), parts.end(), [](const GroupPart& part) { return part.last_dof < 0; }))
+      return calc_delassus(group).diagonal().head<3>();
+    double W[4] = {};
+    for (const GroupPart& part : parts) {
+      const Tree& tree = model.trees[part.tree];
+      const double* J = problem.jacobians.data() + part.jacobian;
+      double* x = solve_scratch(tree.num_dofs());
+      const int rows = group.num_rows;
+      for (const int k : dofs_of(part)) {
+        const double* column = J + rows * (k - tree.dof_begin);
+        Four four = {column[0], 0, 0, 0};
+        if (rows == 3) load(column, &four);
+        if (rows == 2) four[1] = column[1];
+        *reinterpret_cast<Four*>(x) = four;
+        x += 4;
+      }
+      add_inverse_diagonal(model.system_pattern, motion.A_factor.data(), part.last_dof,
+                           solve_scratch(tree.num_dofs()), W);
+    }
+    return {W[0], W[1], W[2]};
   }
 
   // The dofs that may move the rows of a part, and all their ancestors in the pattern of A.
@@ -350,7 +381,7 @@ struct Assembler {
     X.leftCols<3>().setIdentity();
     set_contact_law(contacts, i, R, X, R.transpose() * U0.tail<3>(),
                     has_bodies_only(group) ? calc_body_delassus(group, contacts.p_WC[i], R)
-                                           : Vec3(calc_delassus(group).diagonal().head<3>()));
+                                           : calc_delassus_diagonal(group));
   }
 
   // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
@@ -467,10 +498,24 @@ struct Assembler {
     problem.groups.push_back(group);
   }
 
+  bool is_ancestor(int a, int dof) const {
+    while (dof > a) dof = model.pattern.parent[dof];
+    return dof == a;
+  }
+
   void add_terms(ConstraintGroup* group, const Transmission& transmission, double sign) {
     for (const auto& term : transmission.terms) {
-      const int tree = tree_of(model.dofs[term.dof].link);
+      const int tree = tree_of(model.dofs[term.dof].link), parts = group->part_end;
       part_for(group, tree)[term.dof - model.trees[tree].dof_begin] += sign * term.coefficient;
+      for (int p = group->part_begin; p < group->part_end; ++p) {
+        int& last = problem.parts[p].last_dof;
+        if (problem.parts[p].tree != tree) continue;
+        if (p >= parts) {
+          last = term.dof;
+        } else if (last >= 0) {
+          last = is_ancestor(last, term.dof) ? term.dof : is_ancestor(term.dof, last) ? last : -1;
+        }
+      }
     }
   }
 
@@ -489,7 +534,7 @@ struct Assembler {
           if (!may_reach(phi, speed)) continue;
           ConstraintGroup group = begin_group(1);
           add_terms(&group, tendon.transmission, sign);
-          ScalarLaw law = make_law(phi, calc_delassus(group)(0, 0), kInfinity, -1);
+          ScalarLaw law = make_law(phi, calc_delassus_diagonal(group)[0], kInfinity, -1);
           law.lower = 0;
           problem.laws.push_back(law);
           problem.groups.push_back(group);
@@ -499,7 +544,7 @@ struct Assembler {
         ConstraintGroup group = begin_group(1);
         add_terms(&group, tendon.transmission, 1);
         ScalarLaw law;
-        law.mass = 1 / std::max(calc_delassus(group)(0, 0), 1e-18);
+        law.mass = 1 / std::max(calc_delassus_diagonal(group)[0], 1e-18);
         law.R = problem.options.sigma / law.mass;
         law.upper = dt * tendon.dry_friction;
         law.lower = -law.upper;

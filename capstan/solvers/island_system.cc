@@ -100,21 +100,60 @@ CAPSTAN_INLINE inline void add_product(const double* JaT, int na, const double* 
       for (int i = 0; i < N; ++i) block[N * k + i] = sum[i];
     }
   } else {
-    for (int b = 0; b < num_b; ++b) {
-      const int k = dofs_b[b], top = kLower ? k : 0;
-      double* column = block + static_cast<long>(height) * k;
-      double t[Rows > 0 ? Rows : 6];
-      for (int r = 0; r < R; ++r) t[r] = Tb[nb * r + k];
-      int i = height - 4;
-      for (; i >= (kLower && top >= 4 ? top - 3 : top); i -= 4) {  // from below, where all columns end
-        Four sum = four(column + i);
-        for (int r = 0; r < R; ++r) sum += four(JaT + na * r + i) * t[r];
-        four(column + i) = sum;
+    if (height < 4) {
+      for (int b = 0; b < num_b; ++b) {
+        double* column = block + height * dofs_b[b];
+        for (int i = 0; i < height; ++i) {
+          for (int r = 0; r < R; ++r) column[i] += JaT[na * r + i] * Tb[nb * r + dofs_b[b]];
+        }
       }
-      for (i += 3; i >= top; --i) {
-        for (int r = 0; r < R; ++r) column[i] += JaT[na * r + i] * t[r];
-      }
+      return;
     }
+    const int over = height % 4;
+    const Four first = {1, over > 1 ? 1.0 : 0, over > 2 ? 1.0 : 0, 0};  // those that no other four has
+    for (int b = 0; b < num_b; b += 2) {  // two columns for each time that J is loaded
+      const bool two = b + 1 < num_b;
+      const int k = dofs_b[b], l = two ? dofs_b[b + 1] : k, top = kLower ? k : 0;
+      double* x = block + static_cast<long>(height) * k;
+      double* y = block + static_cast<long>(height) * l;
+      double t[Rows > 0 ? Rows : 6] = {}, u[Rows > 0 ? Rows : 6] = {};
+      for (int r = 0; r < R; ++r) t[r] = Tb[nb * r + k], u[r] = Tb[nb * r + l];
+      int i = height - 4;
+      for (; i >= 0 && i > top - 4; i -= 4) {  // from below, where all columns end
+        Four sum = four(x + i), sum2 = four(y + i);
+        for (int r = 0; r < R; ++r) {
+          const Four J = four(JaT + na * r + i);
+          sum += J * t[r];
+          sum2 += J * u[r];
+        }
+        four(x + i) = sum;
+        if (two) four(y + i) = sum2;
+      }
+      if (i <= top - 4 || over == 0) continue;
+      Four sum = four(x), sum2 = four(y);
+      for (int r = 0; r < R; ++r) {
+        const Four J = four(JaT + na * r) * first;
+        sum += J * t[r];
+        sum2 += J * u[r];
+      }
+      four(x) = sum;
+      if (two) four(y) = sum2;
+    }
+  }
+}
+
+// f<Fours>(i) for rows [i, i + 4 Fours), or with Fours = 0 for row i, such that each of n rows is in one or
+// two.
+template <class F>
+CAPSTAN_INLINE inline void for_each_rows(int n, const F& f) {
+  if (n >= 16) {
+    for (int i = n - 16; i > 0; i -= 16) f.template operator()<4>(i);
+    f.template operator()<4>(0);
+  } else if (n >= 4) {
+    for (int i = n - 4; i > 0; i -= 4) f.template operator()<1>(i);
+    f.template operator()<1>(0);
+  } else {
+    for (int i = 0; i < n; ++i) f.template operator()<0>(i);
   }
 }
 
@@ -206,7 +245,9 @@ void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
     const int first = problem->model->trees[part.tree].dof_begin;
     if (part.last_dof >= 0) {
       const int* path = pattern.columns.data() + pattern.row_start[part.last_dof];
-      for (int i = 0; i < pattern.row_size(part.last_dof); ++i) dofs_.push_back(path[i] - first);
+      const int size = pattern.row_size(part.last_dof);
+      dofs_.resize(local.dofs + size);
+      for (int i = 0; i < size; ++i) dofs_[local.dofs + i] = path[i] - first;
     } else {
       for (int k = 0; k < n; ++k) {
         if (std::any_of(J + rows * k, J + rows * (k + 1), [](double x) { return x != 0; }))
@@ -223,9 +264,13 @@ void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
       for (int k = 0; k < 6; ++k) JT[6 * r + k] = J[rows * k + r];
     }
   } else {
-    for (int i = local.dofs; i < local.dofs_end; ++i) {
-      for (int r = 0; r < rows; ++r) JT[ld * r + dofs_[i]] = J[rows * dofs_[i] + r];
-    }
+    const auto transpose = [&](int num_rows) CAPSTAN_INLINE {
+      for (int i = local.dofs; i < local.dofs_end; ++i) {
+        const int k = dofs_[i];
+        for (int r = 0; r < num_rows; ++r) JT[ld * r + k] = J[num_rows * k + r];
+      }
+    };
+    rows == 3 ? transpose(3) : transpose(rows);
   }
   parts_.push_back(local);
 }
@@ -253,18 +298,16 @@ CAPSTAN_CLONES void IslandSystem::multiply_A(const ConstVector& x, Vector y) con
       }
       for (int r = 0; r < 6; ++r) yt[r] = sum[r];
     } else {
-      std::fill_n(yt, n, 0.0);
-      int k = 0;
-      for (; k + 4 <= n; k += 4) {  // four columns for each time that y is loaded
-        for (int r = 0; r < n; ++r) {
-          double sum = yt[r];
-          for (int c = 0; c < 4; ++c) sum += A[n * (k + c) + r] * xt[k + c];
-          yt[r] = sum;
+      for_each_rows(n, [&]<int Fours>(int i) CAPSTAN_INLINE {
+        Four sum[Fours > 0 ? Fours : 1] = {};
+        for (int k = 0; k < n; ++k) {
+          const double* column = A + n * k + i;
+          if constexpr (Fours == 0) sum[0][0] += column[0] * xt[k];
+          for (int f = 0; f < Fours; ++f) sum[f] += four(column + 4 * f) * xt[k];
         }
-      }
-      for (; k < n; ++k) {
-        for (int r = 0; r < n; ++r) yt[r] += A[n * k + r] * xt[k];
-      }
+        if constexpr (Fours == 0) yt[i] = sum[0][0];
+        for (int f = 0; f < Fours; ++f) four(yt + i + 4 * f) = sum[f];
+      });
     }
   }
 }
@@ -331,7 +374,11 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
   int pair = 0;
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
-    const int rows = group.rows;
+    const int rows = group.rows, parts = group.part_end - group.part_begin;
+    if (G[g].diagonal().head(rows).isZero(0)) {  // it does not act, and G is positive semi-definite
+      pair += parts * (parts - 1) / 2;
+      continue;
+    }
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const LocalPart& A = parts_[a];
       const double* JaT = jacobians_.data() + A.jacobian;

@@ -128,6 +128,75 @@ TEST(Forces, ATendonAcrossBranchesIsImplicitInA) {
   EXPECT_LT(motion.residual, 1e-12);
 }
 
+// v* where tendons begin to act, cease to, or go from one end of their slack to the other within a step, and
+// actuators reach the limits of their force, against the momentum balance written out.
+TEST(Forces, TheFreeMotionBalancesForcesThatSetInOnTheWay) {
+  Scene scene = hand();
+  scene.options.conserve_momentum = false;
+  scene.actuators[0].tendon.clear();
+  scene.actuators[0].joint = "palm_joint";
+  scene.actuators[0].force_range = {-2, 2};
+  scene.bodies[1].joints[0].stiffness = 3;
+  scene.bodies[2].joints[0].damping = 0.2;
+  const Model model = compile(scene);
+  Motion motion = make_motion(model);
+  TreeWorkspace workspace = make_tree_workspace(model);
+  ForceGradient gradient = make_force_gradient(model);
+  ASSERT_TRUE(is_piecewise_linear(model, gradient.all));
+  Random random(5);
+  const double dt = 0.01;
+  int changes = 0, jumps = 0, saturated = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    State s = initial_state(model);
+    for (int k = 0; k < 3; ++k)
+      s.q[k] = test::uniform(random, -0.01, 0.01), s.v[k] = test::uniform(random, -1, 1);
+    s.control[0] = test::uniform(random, -0.01, 0.01);
+    calc_free_motion(model, s, {}, dt, scheme(Integrator::semi_implicit), &motion);
+    VecX values(model.pattern.num_values()), bias(3), tau(3), q = s.q;
+    MatX M(3, 3);
+    calc_mass_matrix(model, motion.placement, &workspace, &values);
+    expand(model.pattern, values.data(), 0, 3, M);
+    calc_inverse_dynamics(model, motion.placement, motion.velocity, nullptr, &workspace, &bias);
+    calc_forces(model, s.q, s.v, s.control, &tau, &gradient);
+    const int before = gradient.terms[0].side;
+    move(model, s.q, motion.v_star, dt, &q);
+    calc_forces(model, q, motion.v_star, s.control, &tau, &gradient);
+    const int after = gradient.terms[0].side;
+    changes += before != after, jumps += before * after < 0, saturated += gradient.terms[1].side != 0;
+    const VecX m = M * (motion.v_star - s.v) + dt * (bias - tau);
+    EXPECT_LT(m.norm(), 1e-12 * ((M * s.v).norm() + dt * gradient.magnitude.norm())) << trial;
+  }
+  EXPECT_GT(changes, 50);
+  EXPECT_GT(jumps, 20);
+  EXPECT_GT(saturated, 50);
+  EXPECT_LT(saturated, 450);
+}
+
+TEST(Forces, OfMotorsAreTheSameWhenAskedAgain) {
+  Scene scene = hand();
+  scene.actuators[0].bias = Vec3(0.1, 0, 0);
+  scene.actuators[0].force_range = {-2, 2};
+  scene.bodies[1].joints[0].effort_limit = 0.5;
+  const Model model = compile(scene);
+  ForceGradient gradient = make_force_gradient(model), fresh = make_force_gradient(model);
+  ASSERT_TRUE(gradient.all.has_motors_only);
+  Random random(6);
+  int limited = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const State a = test::random_state(random, model, 1), b = test::random_state(random, model, 1);
+    const VecX control = VecX::Constant(1, test::uniform(random, -0.03, 0.03));
+    VecX tau(3), expected(3);
+    calc_forces(model, gradient.all, a.q, a.v, control, &tau, &gradient);
+    calc_forces(model, gradient.all, b.q, b.v, control, &tau, &gradient, true);
+    calc_forces(model, fresh.all, b.q, b.v, control, &expected, &fresh);
+    EXPECT_EQ(tau, expected) << trial;
+    EXPECT_EQ(gradient.saturated, fresh.saturated) << trial;
+    limited += fresh.saturated[1] != 0;
+  }
+  EXPECT_GT(limited, 20);
+  EXPECT_LT(limited, 80);
+}
+
 // PD control with an effort limit: saturated it pushes with the limit exactly, and Newton finds the switch.
 TEST(Forces, EffortAndForceLimitsHold) {
   for (const bool by_joint : {true, false}) {

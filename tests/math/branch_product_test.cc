@@ -37,6 +37,16 @@ TEST(BranchProduct, IsThatOfADenseInverse) {
         EXPECT_LT((W - expected.leftCols(rows)).norm(), 1e-12 * expected.norm());
       }
     }
+    // The diagonal alone, for every path.
+    for (int k = 0; k < n; ++k) {
+      const int size = pattern.row_size(k);
+      MatX X = MatX::Zero(4, n), packed = MatX::Random(4, size);
+      for (int i = 0; i < size; ++i) X.col(pattern.columns[pattern.row_start[k] + i]) = packed.col(i);
+      const Vec4 expected = (X * dense.llt().solve(X.transpose())).diagonal();
+      Vec4 w = Vec4::Constant(2);
+      add_inverse_diagonal(pattern, factored.data(), k, packed.data(), w.data());
+      EXPECT_LT((w - Vec4::Constant(2) - expected).norm(), 1e-12 * (1 + expected.norm()));
+    }
   }
 }
 
