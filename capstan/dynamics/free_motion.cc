@@ -29,7 +29,6 @@ struct Batch {
   bool has_forces = false;  // else k_1 and its gradient stay zero
   bool is_piecewise_linear = false;
   bool is_free_body = false;
-  bool is_unbalanced = false;  // balance_free_motion() may act on it
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -491,7 +490,7 @@ bool is_asleep(const Batch& b, std::span<const char> asleep) {
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                       const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
-                      Motion* motion, bool balanced) {
+                      Motion* motion) {
   check_sizes(model, state, input);
   Scratch& s = *motion->scratch;
   motion->released.clear();
@@ -515,7 +514,6 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   });
   calc_external(model, motion->placement, input, &s.external);
   each_batch([&](Batch& b) {
-    b.is_unbalanced = false;
     if (is_asleep(b, asleep)) {
       b.of(motion->v_star).setZero();
       b.iterations = 0;
@@ -533,7 +531,12 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     solve_momentum_balance(model, state, dt, scheme, b, motion);
     if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
     b.of(s.external) += b.of(s.tau);
-    b.is_unbalanced = true;
+    const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
+    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+      if (!conserves_momentum(model, t)) continue;
+      balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
+                       scheme.theta_vq, &s.momentum, &motion->v_star);
+    }
   });
   motion->iterations = 0;
   motion->residual = 0;
@@ -543,30 +546,6 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     if (!(b.residual <= motion->residual)) motion->residual = b.residual;
     motion->converged = motion->converged && b.converged;
   }
-  if (balanced) balance_free_motion(model, state, dt, scheme, {}, threads, motion);
-}
-
-void balance_free_motion(const Model& model, const State& state, double dt, const Scheme& scheme,
-                         std::span<const char> constrained, const Threads& threads, Motion* motion) {
-  constexpr double kSlow = 0.01;  // [rad] in a step
-  Scratch& s = *motion->scratch;
-  const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
-  threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int block) {
-    for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) {
-      const Batch& b = s.batches[i];
-      for (int t = b.tree_begin; t < b.tree_end && b.is_unbalanced; ++t) {
-        const Tree& tree = model.trees[t];
-        if (!conserves_momentum(model, t)) continue;
-        const bool is_free = model.stages[model.links[tree.link_begin].stage_begin].type == StageType::free;
-        const int first = tree.dof_begin + (is_free ? 3 : 0);  // without the slides of the root
-        if (!constrained.empty() && constrained[t] != 0 &&
-            dt * state.v.segment(first, tree.dof_end - first).cwiseAbs().maxCoeff() < kSlow)
-          continue;
-        balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
-                         scheme.theta_vq, &s.momentum, &motion->v_star);
-      }
-    }
-  });
 }
 
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,

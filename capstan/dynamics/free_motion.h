@@ -68,21 +68,14 @@ struct Motion {
 Motion make_motion(const Model& model);
 
 // Computes v* and A from a state. `motion` holds the result, which has the same bits for any number of
-// threads. Trees that are `asleep` ([trees], or empty for none) get v* = 0 and keep an old A. Unless
-// `balanced`, balance_free_motion() is to follow.
+// threads. Trees that are `asleep` ([trees], or empty for none) get v* = 0 and keep an old A.
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                       const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
-                      Motion* motion, bool balanced = true);
+                      Motion* motion);
 inline void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                              const Scheme& scheme, Motion* motion) {
   calc_free_motion(model, state, input, dt, scheme, {}, Threads(1), motion);
 }
-
-// Corrects v* of floating trees such that they keep their momentum to round-off (dynamics/momentum.h). Not of
-// trees that are `constrained` ([trees], or empty for none) and turn slowly: v* is not how they will move,
-// and what they turn by in a step is too little for gyroscopic forces to matter.
-void balance_free_motion(const Model& model, const State& state, double dt, const Scheme& scheme,
-                         std::span<const char> constrained, const Threads& threads, Motion* motion);
 
 // Corrects the root velocity of one tree in v, the velocities after constraints: for trees that only
 // constraints within themselves act on (joint limits, self-contact), whose momentum they do not change. The

@@ -38,20 +38,15 @@ void add_group(const Transmission& transmission, const ScalarLaw& law, Problem* 
 
 }  // namespace
 
-void mark_constrained_trees(const Problem& problem, std::vector<char>* trees) {
-  const Model& model = *problem.model;
-  trees->assign(model.trees.size(), 0);
-  for (const GroupPart& part : problem.parts) (*trees)[part.tree] = 1;
-  for (const DofLaw& law : problem.dof_laws) (*trees)[model.links[model.dofs[law.dof].link].tree] = 1;
-}
-
 void add_drives(const State& state, const Scheme& scheme, Motion* motion, AssemblyWorkspace* workspace,
                 Problem* problem) {
   if (motion->drives.empty()) return;
   const Model& model = *problem->model;
   if (motion->released.empty()) workspace->is_released.assign(model.trees.size(), 0);
   std::vector<char>& trees = workspace->has_constraint;
-  mark_constrained_trees(*problem, &trees);
+  trees.assign(model.trees.size(), 0);
+  for (const GroupPart& part : problem->parts) trees[part.tree] = 1;
+  for (const DofLaw& law : problem->dof_laws) trees[model.links[model.dofs[law.dof].link].tree] = 1;
   for (std::size_t t = 0; t < trees.size(); ++t) trees[t] = trees[t] && !workspace->is_released[t];
   const std::size_t before = motion->released.size();
   release_drives(model, state, problem->dt, scheme, trees, motion);

@@ -99,9 +99,6 @@ void assemble(const Model& model, const State& state, const Input& input, const 
 void add_late_contacts(const State& state, const Input& input, const Contacts& contacts, int first_group,
                        AssemblyWorkspace* workspace, Problem* problem, const Threads& threads = Threads(1));
 
-// Marks the trees ([trees]) that constraints of a problem act on.
-void mark_constrained_trees(const Problem& problem, std::vector<char>* trees);
-
 // On trees with constraints, actuators with limits of force become constraints, too (dynamics/drives.h): they
 // leave v* and A of the motion that the problem was assembled from. Once more after add_late_contacts().
 void add_drives(const State& state, const Scheme& scheme, Motion* motion, AssemblyWorkspace* workspace,

@@ -173,7 +173,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
   begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
   for (bool again = true; again;) {
-    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion, false);
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
     collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->threads,
@@ -183,8 +183,6 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     if (again) continue;
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->threads);
-    mark_constrained_trees(w->problem, &w->tree_kind);
-    balance_free_motion(model, *state, dt, theta, w->tree_kind, w->threads, &w->motion);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
