@@ -65,9 +65,9 @@ def suite(full):
     cases = []
     if not full:
         cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=2) for n in (8, 40, 80)]
-        cases += [case("clutter_walls", n, engines=MAIN + [SAP]) for n in (160, 320, 1000)]
-        cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP])]
-        cases += [case("clutter_open", n, engines=MAIN + [SAP]) for n in (40, 160, 1000)]
+        cases += [case("clutter_walls", n, engines=MAIN + [SAP], repeat=2) for n in (160, 320, 1000)]
+        cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP], repeat=5)]
+        cases += [case("clutter_open", n, engines=MAIN + [SAP], repeat=5 if n < 1000 else 2) for n in (40, 160, 1000)]
         few = MAIN + [e for e in MORE if e[0] in ("ODE quick 20", "ODE exact", "DART Dantzig", "Drake hydroelastic")]
     else:
         for n in (8, 40, 80, 160, 320, 1000):
@@ -81,10 +81,10 @@ def suite(full):
     cases += [case("incline_stick", engines=few), case("incline_slide", engines=few)]
     cases += [case("incline_slide", dt=0.01, engines=few)] if full else []
     cases += [case("glide", engines=few), case("glide", dt=0.002, engines=few)]
-    cases += [case("scattered", 100, engines=few + [TWO_THREADS]), case("chain", 200, engines=few)]
+    cases += [case("scattered", 100, engines=few + [TWO_THREADS], repeat=5), case("chain", 200, engines=few)]
     cases += [case("arm_hand", engines=ARTICULATED)]
     for n in (1, 22, 100):
-        cases += [case("humanoids", n, engines=ARTICULATED + [TWO_THREADS] * (n > 1), capstan=heavy)]
+        cases += [case("humanoids", n, engines=ARTICULATED + [TWO_THREADS] * (n > 1), capstan=heavy, repeat=5)]
     return cases
 
 
@@ -157,7 +157,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measure Capstan against the installed simulators.")
     parser.add_argument("--build", default=str(ROOT / "build/bench"), help="where the programs are built")
     parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
-    parser.add_argument("--quick", action="store_true", help="about ten minutes: the default")
+    parser.add_argument("--quick", action="store_true", help="about a quarter of an hour: the default")
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
     parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (30, or 60 with --full)")
