@@ -9,33 +9,10 @@
 
 #include "capstan/io/read.h"
 #include "capstan/step/step.h"
+#include "tests/support/contact_simulation.h"
 
 namespace capstan {
 namespace {
-
-// Boxes in pairs, one a little askew on the other, pairs apart.
-Scene scattered_boxes(int pairs) {
-  Scene scene;
-  ShapeInstance floor;
-  floor.name = "floor";
-  floor.shape = HalfSpace{};
-  scene.shapes.push_back(floor);
-  for (int i = 0; i < 2 * pairs; ++i) {
-    Body body;
-    body.name = "box" + std::to_string(i);
-    body.pose.position = Vec3(0.5 * (i / 2 % 20) + 0.01 * (i % 3), 0.5 * (i / 40), i % 2 ? 0.17 : 0.055);
-    Joint joint;
-    joint.name = body.name;
-    joint.type = JointType::free;
-    body.joints = {joint};
-    scene.bodies.push_back(body);
-    ShapeInstance box;
-    box.name = box.body = body.name;
-    box.shape = Box{Vec3::Constant(0.05)};
-    scene.shapes.push_back(box);
-  }
-  return scene;
-}
 
 constexpr double StepTimes::*kStages[] = {&StepTimes::free_motion, &StepTimes::collide, &StepTimes::assemble,
                                           &StepTimes::solve, &StepTimes::advance};
@@ -89,7 +66,7 @@ void compare(const std::string& name, const Scene& scene, int steps, int rounds)
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 200, rounds = argc > 2 ? std::atoi(argv[2]) : 10;
-  capstan::compare("scattered boxes", capstan::scattered_boxes(200), steps, rounds);
+  capstan::compare("scattered boxes", capstan::test::boxes_in_pairs(200, 20), steps, rounds);
   capstan::compare("22 humanoids", capstan::read_scene(CAPSTAN_SOURCE_DIR "/scenes/humanoids_22.yaml"), steps,
                    rounds);
 }

@@ -181,20 +181,10 @@ TEST(Contact, APinchedCapsuleCreepsLessThanTenMicrometresASecond) {
   scene.materials = {m};
   scene.bodies = {free_body("capsule", {0, 0, 0})};
   scene.shapes = {make_shape("capsule", "capsule", Capsule{0.01, 0.03}, 0.045)};
+  test::add_pads(0.02, 0.05, &scene);
   for (const int side : {-1, 1}) {
-    Body pad;
-    pad.name = side < 0 ? "left" : "right";
-    pad.pose.position = Vec3(side * 0.02, 0, 0);
-    Joint slide;
-    slide.name = pad.name;
-    slide.type = JointType::prismatic;
-    slide.axis = Vec3(1, 0, 0);
-    pad.joints = {slide};
-    scene.bodies.push_back(pad);
-    scene.shapes.push_back(make_shape(pad.name, pad.name, Box{Vec3(0.01, 0.02, 0.02)}, 0.05));
     Actuator push;
-    push.name = pad.name;
-    push.joint = pad.name;
+    push.name = push.joint = side < 0 ? "left" : "right";
     push.control = -side * 5.4;
     scene.actuators.push_back(push);
   }

@@ -421,18 +421,7 @@ TEST(EffortLimits, OfATendonOverTwoTreesSqueezeWithTheLimit) {
   constexpr double kLimit = 5;
   Scene scene;
   scene.options.gravity.setZero();
-  for (const int side : {-1, 1}) {
-    Body pad;
-    pad.name = side < 0 ? "left" : "right";
-    pad.pose.position = Vec3(side * 0.0601, 0, 0);
-    Joint slide;
-    slide.name = pad.name;
-    slide.type = JointType::prismatic;
-    slide.axis = Vec3(1, 0, 0);
-    pad.joints = {slide};
-    scene.bodies.push_back(pad);
-    scene.shapes.push_back(make_shape(pad.name, pad.name, Box{Vec3(0.01, 0.02, 0.02)}, 0.5));
-  }
+  test::add_pads(0.0601, 0.5, &scene);
   scene.bodies.push_back(test::free_body("box", Vec3::Zero()));
   scene.shapes.push_back(make_shape("box", "box", Box{Vec3::Constant(0.05)}, 1));
   Tendon gap;

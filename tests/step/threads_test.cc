@@ -3,32 +3,13 @@
 
 #include "capstan/io/read.h"
 #include "capstan/step/step.h"
+#include "tests/support/contact_simulation.h"
 
 namespace capstan {
 namespace {
 
-// Boxes in pairs, one dropped a little askew on the other: as many islands as pairs.
 Scene many_islands(int n) {
-  Scene scene;
-  ShapeInstance floor;
-  floor.name = "floor";
-  floor.shape = HalfSpace{};
-  scene.shapes.push_back(floor);
-  for (int i = 0; i < 2 * n; ++i) {
-    Body body;
-    body.name = "box" + std::to_string(i);
-    body.pose.position = Vec3(0.5 * (i / 2 % 6) + 0.01 * (i % 3), 0.5 * (i / 12), i % 2 ? 0.17 : 0.055);
-    Joint joint;
-    joint.name = body.name;
-    joint.type = JointType::free;
-    body.joints = {joint};
-    scene.bodies.push_back(body);
-    ShapeInstance box;
-    box.name = box.body = body.name;
-    box.shape = Box{Vec3(0.05, 0.05, 0.05)};
-    scene.shapes.push_back(box);
-  }
-  return scene;
+  return test::boxes_in_pairs(n, 6);
 }
 
 // Each box that lies below is held in its place by an actuator with a limit that the fall of the other

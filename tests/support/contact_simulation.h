@@ -49,6 +49,31 @@ inline Scene box_on_plane(double friction, double stiffness) {
   return scene;
 }
 
+// Boxes in pairs, one dropped a little askew on the other, `columns` pairs in a row: as many islands as
+// pairs.
+inline Scene boxes_in_pairs(int pairs, int columns) {
+  Scene scene;
+  scene.shapes.push_back(make_shape("floor", kWorld, HalfSpace{}));
+  for (int i = 0; i < 2 * pairs; ++i) {
+    const std::string name = "box" + std::to_string(i);
+    scene.bodies.push_back(free_body(
+        name, {0.5 * (i / 2 % columns) + 0.01 * (i % 3), 0.5 * (i / (2 * columns)), i % 2 ? 0.17 : 0.055}));
+    scene.shapes.push_back(make_shape(name, name, Box{Vec3::Constant(0.05)}, 1));
+  }
+  return scene;
+}
+
+// Two pads that slide along x, `distance` from the middle.
+inline void add_pads(double distance, double mass, Scene* scene) {
+  for (const int side : {-1, 1}) {
+    Body pad = free_body(side < 0 ? "left" : "right", {side * distance, 0, 0});
+    pad.joints[0].type = JointType::prismatic;
+    pad.joints[0].axis = Vec3(1, 0, 0);
+    scene->bodies.push_back(pad);
+    scene->shapes.push_back(make_shape(pad.name, pad.name, Box{Vec3(0.01, 0.02, 0.02)}, mass));
+  }
+}
+
 // Balls and cubes by turns, four in a layer, that fall into a bin: `count` bodies in the end touch.
 inline Scene falling_heap(int count) {
   Scene scene = box_on_plane(1, 5e6);
