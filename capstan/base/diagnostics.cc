@@ -48,16 +48,29 @@ std::string Diagnostics::text() const {
   return text;
 }
 
-InputError::InputError(Diagnostics diagnostics)
-    : std::runtime_error(diagnostics.text()), diagnostics_(std::move(diagnostics)) {}
-
 namespace {
+// All of them, or of many the first errors.
+std::string short_text(const Diagnostics& diagnostics) {
+  constexpr int kMost = 20;
+  if (static_cast<int>(diagnostics.list.size()) <= kMost) return diagnostics.text();
+  Diagnostics first;
+  for (const Diagnostic& d : diagnostics.list) {
+    if (d.severity == Severity::error && static_cast<int>(first.list.size()) < kMost) first.list.push_back(d);
+  }
+  const std::size_t more = diagnostics.list.size() - first.list.size();
+  return first.text() + "\nand " + std::to_string(more) +
+         " more errors and warnings; 'capstan check' lists all";
+}
+
 Diagnostics one_error(const Source& where, std::string what, std::string remedy) {
   Diagnostics diagnostics;
   diagnostics.error(where, std::move(what), std::move(remedy));
   return diagnostics;
 }
 }  // namespace
+
+InputError::InputError(Diagnostics diagnostics)
+    : std::runtime_error(short_text(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
 InputError::InputError(const Source& where, std::string what, std::string remedy)
     : InputError(one_error(where, std::move(what), std::move(remedy))) {}

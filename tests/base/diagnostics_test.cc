@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace capstan {
 namespace {
 
@@ -69,6 +71,21 @@ TEST(InputError, OfOneMessage) {
   const InputError error({"a.yaml", 7}, "dt is -1 s", "write a time above 0");
   EXPECT_STREQ(error.what(), "a.yaml:7: error: dt is -1 s; write a time above 0");
   EXPECT_EQ(error.diagnostics().num_errors(), 1);
+}
+
+// Of hundreds, the first errors and how many more there are.
+TEST(InputError, OfManyIsShort) {
+  Diagnostics diagnostics;
+  diagnostics.warning({}, "a warning");
+  for (int i = 0; i < 400; ++i) diagnostics.error({"a.yaml", i + 1}, "wrong");
+  const InputError error(diagnostics);
+  const std::string what = error.what();
+  EXPECT_EQ(std::count(what.begin(), what.end(), '\n'), 20);
+  EXPECT_EQ(what.find("a.yaml:1: error: wrong\n"), 0u);
+  EXPECT_NE(what.find("a.yaml:20: error: wrong\nand 381 more errors and warnings; 'capstan check' lists all"),
+            std::string::npos)
+      << what;
+  EXPECT_EQ(error.diagnostics().num_errors(), 400);
 }
 
 TEST(Assert, HoldsSilentlyAndFailsWithConditionAndPlace) {
