@@ -227,6 +227,8 @@ def write(data, folder, name="peers.md"):
     compiler = next((run["compiler"] for run in data["runs"] if run["engine"] == "Capstan"), "")
     page = [INTRO.format(mode=data["mode"], compiler=compiler, limit=data["time_limit"],
                          versions="peers: " + ", ".join(versions) if versions else "no peers were there", **data["machine"])]
+    if data.get("note"):  # of who put results together from several runs
+        page.append(data["note"] + "\n")
     if data["missing"]:
         page.append(f"Not installed, so not measured: {', '.join(data['missing'])}.\n")
     for what, why in data["skipped"].items():
