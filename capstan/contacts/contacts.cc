@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "capstan/geometry/collide.h"
 #include "capstan/math/lanes.h"
@@ -48,20 +49,27 @@ void resize(int size, Contacts* c) {
   c->gap_rate.resize(size);
   c->feature.resize(size);
   c->material.resize(size);
+  c->is_same.resize(size);
 }
 
+// The first `num_old` of the contacts are those of the last step.
 void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
-                 const ContactMaterial& material, int i, Contacts* c) {
+                 const ContactMaterial& material, int i, int num_old, Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   // The softer side yields more: the contact is nearer to the surface of the stiffer one.
   const double share = std::isinf(a.stiffness)   ? 0
                        : std::isinf(b.stiffness) ? 1
                                                  : b.stiffness / (a.stiffness + b.stiffness);
+  const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
+  c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
+                  c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
+                  c->normal[i] == p.normal && c->material[i] == material;
+  if (c->is_same[i] != 0) return;
   c->shape_a[i] = shape_a;
   c->shape_b[i] = shape_b;
   c->link_a[i] = a.link;
   c->link_b[i] = b.link;
-  c->p_WC[i] = p.p_A + share * (p.p_B - p.p_A);
+  c->p_WC[i] = p_WC;
   c->normal[i] = p.normal;
   c->distance[i] = p.distance;
   c->gap_rate[i] = 0;
@@ -165,13 +173,13 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
     }
   }
   c->group_begin.push_back(n);
-  c->late_begin = n;
+  const int num_old = std::exchange(c->late_begin, n);
   resize(n, c);
   threads.for_each_block(n, kContactsInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
       const Hit& hit = w->hits[i];
       set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
-                  w->blocks[hit.block].materials[hit.material], i, c);
+                  w->blocks[hit.block].materials[hit.material], i, num_old, c);
     }
   });
 }
@@ -426,7 +434,7 @@ void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
                  const ContactMaterial& material, Contacts* c) {
   const int i = c->size();
   resize(i + 1, c);
-  set_contact(model, shape_a, shape_b, p, material, i, c);
+  set_contact(model, shape_a, shape_b, p, material, i, 0, c);
 }
 
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {

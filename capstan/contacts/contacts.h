@@ -30,6 +30,7 @@ struct ContactMaterial {
   const FrictionTensor* tensor =
       nullptr;  // of shape a, else of b, else null; direction in that shape's frame
   bool tensor_of_a = true;
+  bool operator==(const ContactMaterial&) const = default;
 };
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b);
 
@@ -43,6 +44,7 @@ struct Contacts {
   std::vector<double> gap_rate;        // [m/s] at which the gap changes besides the velocity along the normal
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
+  std::vector<char> is_same;  // as it was after the last collide(), here; never for late ones
 
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
   std::vector<int> group_begin;

@@ -481,16 +481,16 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
   make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
 }
 
-bool is_asleep(const Batch& b, std::span<const char> asleep) {
-  return !asleep.empty() && std::all_of(asleep.begin() + b.tree_begin, asleep.begin() + b.tree_end,
-                                        [](char sleeps) { return sleeps != 0; });
+bool all_are(std::span<const char> trees, const Batch& b) {
+  return !trees.empty() && std::all_of(trees.begin() + b.tree_begin, trees.begin() + b.tree_end,
+                                       [](char is) { return is != 0; });
 }
 
 }  // namespace
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, std::span<const char> asleep, const Threads& threads,
-                      Motion* motion) {
+                      const Scheme& scheme, std::span<const char> asleep, std::span<const char> unchanged,
+                      const Threads& threads, Motion* motion) {
   check_sizes(model, state, input);
   Scratch& s = *motion->scratch;
   motion->released.clear();
@@ -506,6 +506,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     });
   };
   each_batch([&](Batch& b) {
+    if (all_are(unchanged, b)) return;
     for (int t = b.tree_begin; t < b.tree_end; ++t) {
       if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
       calc_placement(model, state.q, &motion->placement, model.trees[t].link_begin, model.trees[t].link_end);
@@ -514,7 +515,11 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   });
   calc_external(model, motion->placement, input, &s.external);
   each_batch([&](Batch& b) {
-    if (is_asleep(b, asleep)) {
+    if (all_are(unchanged, b)) {
+      if (b.has_forces && model.options.conserve_momentum) b.of(s.external) += b.of(s.tau);
+      return;
+    }
+    if (all_are(asleep, b)) {
       b.of(motion->v_star).setZero();
       b.iterations = 0;
       b.residual = 0;

@@ -84,6 +84,8 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   }
   manifold->size = 0;
   if (A.type == ColliderType::half_space) return;
+  if (A.type == ColliderType::box && B.type == ColliderType::half_space && !is_thin(A))
+    return make_box_manifold(A, X_WA, X_WB, margin, manifold);
   const Transform X_AB = relative(X_WA, X_WB);
   const double reach = A.bounding_radius + B.bounding_radius + margin;
   if ((X_AB * B.centre - A.centre).squaredNorm() > reach * reach) return;

@@ -194,4 +194,29 @@ bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, 
   return true;
 }
 
+void make_box_manifold(const Collider& A, const Transform& X_WA, const Transform& X_WB, double margin,
+                       Manifold* manifold) {
+  const Vec3 normal = -X_WB.R.col(2);
+  const Vec3 d = X_WA.R.transpose() * normal;
+  int k;
+  d.cwiseAbs().maxCoeff(&k);
+  const int i = (k + 1) % 3, j = (k + 2) % 3;
+  const double sign = d[k] >= 0 ? 1 : -1, height = normal.dot(X_WB.p);
+  const Vec3 centre = X_WA.p + X_WA.R.col(k) * (sign * A.size[k]);
+  const Vec3 u = X_WA.R.col(i) * A.size[i], v = X_WA.R.col(j) * A.size[j];
+  manifold->size = 0;
+  const auto add = [&](const Vec3& p, unsigned bits) {
+    const double distance = height - normal.dot(p);
+    if (!(distance <= margin)) return;
+    bits |= sign > 0 ? 1u << k : 0;
+    manifold->points[manifold->size++] = {p, p + distance * normal, normal, distance,
+                                          feature_id(CutKind::vertex_of_A, bits, 0)};
+  };
+  // Counter-clockwise about the normal, as find_feature() has them.
+  add(centre + u + v, 1u << i | 1u << j);
+  add(sign > 0 ? Vec3(centre - u + v) : Vec3(centre + u - v), sign > 0 ? 1u << j : 1u << i);
+  add(centre - u - v, 0);
+  add(sign > 0 ? Vec3(centre + u - v) : Vec3(centre - u + v), sign > 0 ? 1u << i : 1u << j);
+}
+
 }  // namespace capstan

@@ -22,4 +22,12 @@ namespace capstan {
 bool make_manifold(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_AB,
                    const Witness& witness, bool trusted, double margin, Manifold* manifold);
 
+// The same for a box A and a half space, which need no witness: the corners of the face that looks most along
+// the normal. For boxes that are not is_thin(): their corners are apart.
+void make_box_manifold(const Collider& A, const Transform& X_WA, const Transform& X_WB, double margin,
+                       Manifold* manifold);
+inline bool is_thin(const Collider& box) {
+  return box.size.minCoeff() < 1e-5 * box.bounding_radius;
+}
+
 }  // namespace capstan

@@ -40,6 +40,7 @@ struct Assembler {
   AssemblyWorkspace& w;
   Problem& problem;
   std::span<const char> asleep;
+  int num_values = static_cast<int>(problem.jacobians.size());  // of the Jacobians so far
 
   // Constraints connect only trees that sleep together.
   bool sleeps(int dof) const { return !asleep.empty() && asleep[tree_of(model.dofs[dof].link)] != 0; }
@@ -52,28 +53,49 @@ struct Assembler {
 
   int tree_of(int link) const { return model.links[link].tree; }
 
+  // Makes room for a Jacobian block of a tree in the group being built, unless it has one. The part.
+  int find_part(ConstraintGroup* group, int tree) {
+    for (int p = group->part_begin; p < group->part_end; ++p) {
+      if (problem.parts[p].tree == tree) return p;
+    }
+    problem.parts.push_back({tree, num_values});
+    num_values += group->num_rows * model.trees[tree].num_dofs();
+    if (static_cast<int>(problem.jacobians.size()) < num_values) problem.jacobians.resize(num_values);
+    return group->part_end++;
+  }
+
+  void set_zero(const ConstraintGroup& group, int part) {
+    const GroupPart& p = problem.parts[part];
+    std::fill_n(problem.jacobians.data() + p.jacobian, group.num_rows * model.trees[p.tree].num_dofs(), 0.0);
+  }
+  void set_zero(const ConstraintGroup& group) {
+    for (int p = group.part_begin; p < group.part_end; ++p) set_zero(group, p);
+  }
+
   // Adds a zeroed Jacobian block for a tree to the group being built, or returns the one it has.
   double* part_for(ConstraintGroup* group, int tree) {
-    for (int p = group->part_begin; p < group->part_end; ++p) {
-      if (problem.parts[p].tree == tree) return problem.jacobians.data() + problem.parts[p].jacobian;
-    }
-    const int at = static_cast<int>(problem.jacobians.size());
-    problem.jacobians.resize(at + group->num_rows * model.trees[tree].num_dofs(), 0.0);
-    problem.parts.push_back({tree, at});
-    group->part_end = static_cast<int>(problem.parts.size());
-    return problem.jacobians.data() + at;
+    const int end = group->part_end, part = find_part(group, tree);
+    if (part == end) set_zero(*group, part);
+    return problem.jacobians.data() + problem.parts[part].jacobian;
   }
 
   // Makes room for a link in the Jacobian of the group being built.
   void declare_link(ConstraintGroup* group, int link) {
     if (link == 0) return;
-    const int tree = tree_of(link), parts = group->part_end;
-    part_for(group, tree);
-    for (int p = group->part_begin; p < group->part_end; ++p) {
-      // Known where this is the only link of its tree.
-      if (problem.parts[p].tree == tree)
-        problem.parts[p].last_dof = p >= parts ? model.links[link].dof_end - 1 : -1;
+    const int end = group->part_end, part = find_part(group, tree_of(link));
+    // Known where this is the only link of its tree.
+    problem.parts[part].last_dof = part == end ? model.links[link].dof_end - 1 : -1;
+  }
+
+  // Whether a group of contacts is there already, from the last step.
+  bool is_kept(const Contacts& contacts, std::span<const char> unchanged, int g) const {
+    const ConstraintGroup& group = problem.groups[g];
+    if (g >= static_cast<int>(w.old_groups.size()) || !(group == w.old_groups[g])) return false;
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      if (unchanged[problem.parts[p].tree] == 0 || !(problem.parts[p] == w.old_parts[p])) return false;
     }
+    return std::all_of(contacts.is_same.begin() + group.contact_begin,
+                       contacts.is_same.begin() + group.contact_end, [](char same) { return same != 0; });
   }
 
   // Adds sign * (motion of the link at p_W) to the rows of a group that has room for it: 6 rows (angular,
@@ -300,7 +322,8 @@ struct Assembler {
   }
 
   // First the groups and the room they take, then what they are: those may be made all at a time.
-  void add_contacts(const Contacts& contacts, int first_group, const Threads& threads) {
+  void add_contacts(const Contacts& contacts, int first_group, std::span<const char> unchanged,
+                    const Threads& threads) {
     const int first = static_cast<int>(problem.groups.size());
     for (int g = first_group; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
@@ -316,6 +339,9 @@ struct Assembler {
         problem.groups.push_back(group);
       }
     }
+    w.kept.resize(problem.groups.size());
+    for (int g = first; g < static_cast<int>(problem.groups.size()); ++g)
+      w.kept[g] = !unchanged.empty() && is_kept(contacts, unchanged, g);
     w.trees.clear();
     for (const GroupPart& part : problem.parts) {
       AssemblyWorkspace::Inverse& inverse = w.inverse[part.tree];
@@ -333,6 +359,8 @@ struct Assembler {
     const int count = static_cast<int>(problem.groups.size()) - first;
     threads.for_each_block(count, kGroupsInBlock, [&](int begin, int end) {
       for (int g = first + begin; g < first + end; ++g) {
+        if (w.kept[g] != 0) continue;
+        set_zero(problem.groups[g]);
         if (problem.groups[g].num_rows == 3) {
           make_contact_alone(contacts, problem.groups[g]);
         } else {
@@ -606,6 +634,7 @@ struct Assembler {
     // Each point is taken where it is, so that the rows are the exact rate of the gap.
     declare_link(&group, link_a);
     declare_link(&group, link_b);
+    set_zero(group);
     add_motion(group, link_a, X_WA.p, -1);
     add_motion(group, link_b, X_WB.p, 1);
     if (c.type == ConstraintType::distance) {
@@ -636,22 +665,24 @@ struct Assembler {
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep,
-              const Threads& threads) {
+              std::span<const char> unchanged, const Threads& threads) {
   problem->model = &model;
   problem->motion = &motion;
   problem->dt = dt;
   problem->options = options;
   problem->v0 = state.v;
+  workspace->old_groups.swap(problem->groups);
+  workspace->old_parts.swap(problem->parts);
   problem->groups.clear();
   problem->parts.clear();
-  problem->jacobians.clear();
   problem->laws.clear();
   problem->dof_laws.clear();
   workspace->column.resize(model.num_velocities());
   workspace->inverse.resize(model.trees.size());
-  for (AssemblyWorkspace::Inverse& inverse : workspace->inverse) inverse.known = false;
-  Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep};
-  a.add_contacts(contacts, 0, threads);
+  for (std::size_t t = 0; t < model.trees.size(); ++t)
+    workspace->inverse[t].known &= !unchanged.empty() && unchanged[t] != 0;
+  Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep, 0};
+  a.add_contacts(contacts, 0, unchanged, threads);
   a.add_dof_laws();
   a.add_tendons();
   if (!model.constraints.empty()) {
@@ -672,12 +703,15 @@ void assemble(const Model& model, const State& state, const Input& input, const 
       a.add_tie(c, i);
     }
   }
+  problem->jacobians.resize(a.num_values);
+  workspace->kept.resize(problem->groups.size());
 }
 
 void add_late_contacts(const State& state, const Input& input, const Contacts& contacts, int first_group,
                        AssemblyWorkspace* workspace, Problem* problem, const Threads& threads) {
   Assembler a{*problem->model, state, input, *problem->motion, problem->dt, *workspace, *problem, {}};
-  a.add_contacts(contacts, first_group, threads);
+  a.add_contacts(contacts, first_group, {}, threads);
+  problem->jacobians.resize(a.num_values);
 }
 
 }  // namespace capstan

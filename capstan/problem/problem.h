@@ -33,12 +33,14 @@ struct ConstraintGroup {
   int contact_begin = 0, contact_end = 0;  // contacts of the group; empty when it has scalar laws
   int law_begin = 0;                       // first of num_rows scalar laws
   int constraint = -1;                     // of the model, for reports; -1 for contacts
+  bool operator==(const ConstraintGroup&) const = default;
 };
 
 struct GroupPart {
   int tree = 0;
   int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the tree, column-major
   int last_dof = -1;  // all its columns but those of this dof and its ancestors are zero; -1: not known
+  bool operator==(const GroupPart&) const = default;
 };
 
 struct DofLaw {
@@ -85,14 +87,20 @@ struct AssemblyWorkspace {
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
   std::vector<char> has_constraint, is_released;  // [trees] for add_drives(): now; in this step before
+  std::vector<ConstraintGroup> old_groups;        // of the last step
+  std::vector<GroupPart> old_parts;
+  // [groups] that the problem has from the last step, bit for bit and in the same place: contacts alone.
+  std::vector<char> kept;
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that
-// are `asleep` ([trees], or empty for none) have no constraints.
+// are `asleep` ([trees], or empty for none) have no constraints. Of trees that are `unchanged` (likewise)
+// since the last call, with the same workspace and problem, A and all velocities are what they were: contacts
+// among them that have not changed either are not made anew.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {},
-              const Threads& threads = Threads(1));
+              std::span<const char> unchanged = {}, const Threads& threads = Threads(1));
 
 // Adds the contacts from group `first_group` on, which are late, to a problem that has all the others. What
 // is there keeps its place: groups and contacts that come in are the last.

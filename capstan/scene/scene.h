@@ -230,6 +230,7 @@ struct SleepOptions {
   bool on = false;
   double speed = 1e-3;  // [m/s] slower than this ...
   double time = 0.5;    // [s] ... for so long
+  bool operator==(const SleepOptions&) const = default;
 };
 
 struct Options {
@@ -244,6 +245,7 @@ struct Options {
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)
   bool balance_inertia = false;  // an inertia that breaks the triangle inequality is made possible, with a
                                  // warning (MJCF balanceinertia), instead of being an error
+  bool operator==(const Options&) const = default;
 };
 
 struct Scene {

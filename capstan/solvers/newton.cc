@@ -15,6 +15,10 @@ constexpr int kMostInterrupts = 10, kMostRounds = 15;
 constexpr int kSizeOfBlock = 32;    // contacts and other constraints: a few microseconds of work
 constexpr int kGroupsInBlock = 64;  // likewise
 
+bool acts_on(const std::vector<char>& trees, const Problem& problem, const ConstraintGroup& group) {
+  return group.part_begin < group.part_end && trees[problem.parts[group.part_begin].tree] != 0;
+}
+
 }  // namespace
 
 // One solver for each place in the order of size, so that patterns mostly stay the same from step to step.
@@ -34,31 +38,71 @@ struct NewtonWorkspace::Solvers {
 
   std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
 
+  std::vector<int> root;  // [trees] union-find of all groups, those that are idle, too
+
   void make_blocks();
-  void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads);
+  void find_kept(const Problem& problem, std::span<const char> kept, std::vector<char>* is_kept);
+  void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads,
+                 const std::vector<char>& is_kept);
   void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
   bool wake(const Problem& problem, const Islands& islands, bool only_closed, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
 };
 
+// Trees all whose groups, and those of all trees that these connect, are `kept`.
+void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const char> kept,
+                                         std::vector<char>* is_kept) {
+  const Model& model = *problem.model;
+  const int n = static_cast<int>(model.trees.size()), num_groups = static_cast<int>(problem.groups.size());
+  is_kept->assign(n, false);
+  if (std::none_of(kept.begin(), kept.end(), [](char x) { return x != 0; })) return;
+  root.resize(n);
+  for (int t = 0; t < n; ++t) root[t] = t;
+  const auto find = [&](int t) {
+    while (root[t] != t) t = root[t] = root[root[t]];
+    return t;
+  };
+  const auto for_each_part = [&](const auto& f) {
+    for (int g = 0; g < num_groups; ++g) {
+      const ConstraintGroup& group = problem.groups[g];
+      for (int p = group.part_begin; p < group.part_end; ++p)
+        f(g, problem.parts[group.part_begin].tree, problem.parts[p].tree);
+    }
+  };
+  for_each_part([&](int, int a, int b) {
+    a = find(a), b = find(b);
+    root[std::max(a, b)] = std::min(a, b);
+  });
+  // At the roots: a group that is not kept undoes what others say.
+  for_each_part([&](int, int, int t) { (*is_kept)[find(t)] = true; });
+  for_each_part([&](int g, int, int t) {
+    if (g >= static_cast<int>(kept.size()) || kept[g] == 0) (*is_kept)[find(t)] = false;
+  });
+  for (const DofLaw& law : problem.dof_laws)
+    (*is_kept)[find(model.links[model.dofs[law.dof].link].tree)] = false;
+  for (int t = 0; t < n; ++t) (*is_kept)[t] = (*is_kept)[find(t)];
+}
+
 // Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
 // step, so that a rest has the same islands all the time. (A line search has its whole cost from the
 // beginning.)
 void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options,
-                                         const Threads& threads) {
+                                         const Threads& threads, const std::vector<char>& is_kept) {
   const auto velocity_in = [&](const VecX& v) {
     return [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; };
   };
   const double margin = problem.dt * problem.model->options.gravity.norm();
-  uses.assign(problem.groups.size(), kNew);
-  idle.clear();
-  if (options.globalization != Globalization::primal_dual) return;
   const int num_groups = static_cast<int>(problem.groups.size());
+  uses.resize(num_groups);
+  idle.clear();
   threads.for_each_block(num_groups, kGroupsInBlock, [&](int begin, int end) {
     for (int g = begin; g < end; ++g) {
       const ConstraintGroup& group = problem.groups[g];
-      if (group.contact_begin == group.contact_end) continue;
+      if (acts_on(is_kept, problem, group)) continue;  // it is what it was
+      uses[g] = kNew;
+      if (options.globalization != Globalization::primal_dual || group.contact_begin == group.contact_end)
+        continue;
       if (!is_idle(problem, group, margin, velocity_in(problem.v0))) continue;
       if (!is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
       uses[g] = kIdle;
@@ -152,13 +196,26 @@ NewtonWorkspace make_newton_workspace(const Model& model) {
 }
 
 SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
-                          NewtonWorkspace* workspace) {
+                          NewtonWorkspace* workspace, std::span<const char> kept) {
   SolverReport report;
+  const Model& model = *problem.model;
+  workspace->solvers->find_kept(problem, kept, &workspace->is_kept);
   workspace->v = problem.motion->v_star;
-  workspace->impulse.clear();
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const Tree& tree = model.trees[t];
+    if (workspace->is_kept[t] != 0)
+      workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+          problem.v0.segment(tree.dof_begin, tree.num_dofs());
+  }
+  workspace->impulse.resize(problem.contacts.size());
+  for (const ConstraintGroup& group : problem.groups) {
+    if (acts_on(workspace->is_kept, problem, group)) continue;
+    std::fill(workspace->impulse.begin() + group.contact_begin,
+              workspace->impulse.begin() + group.contact_end, Vec3::Zero());
+  }
   workspace->law_impulse.clear();
   workspace->dof_impulse.clear();
-  workspace->solvers->find_idle(problem, options, threads);
+  workspace->solvers->find_idle(problem, options, threads, workspace->is_kept);
   solve_newton_further(problem, options, threads, workspace, &report);
   return report;
 }
@@ -184,14 +241,23 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     s.assign_idle(problem, islands);
     s.order.clear();
     for (int i = 0; i < static_cast<int>(islands.list.size()); ++i) {
-      if (report.rounds == 0 || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
+      const bool begins =
+          report.rounds == 0 && workspace->is_kept[islands.trees[islands.list[i].tree_begin]] == 0;
+      if (begins || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
     come_in = come_in && !s.order.empty();
-    if (s.order.empty()) break;
+    if (s.order.empty()) {
+      report.rounds = std::max(report.rounds, islands.list.empty() ? 0 : 1);  // that of the answers kept
+      break;
+    }
     s.calc_sizes(problem, islands);
     std::sort(s.order.begin(), s.order.end(),
               [&](int a, int b) { return s.size[a] != s.size[b] ? s.size[a] > s.size[b] : a < b; });
     const int count = static_cast<int>(s.order.size());
+    for (const int i : s.order) {
+      const Island& island = islands.list[i];
+      for (int k = island.tree_begin; k < island.tree_end; ++k) workspace->is_kept[islands.trees[k]] = false;
+    }
     if (static_cast<int>(s.list.size()) < count) {
       // With some to spare, which try the smallest island to get their memory: the number of islands varies.
       while (static_cast<int>(s.list.size()) < count + count / 2 + 2) {

@@ -40,6 +40,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "capstan/base/parallel.h"
@@ -59,6 +60,7 @@ struct NewtonOptions {
   Globalization globalization = Globalization::primal_dual;
   bool rough = false;        // only until large islands are about right, see above
   int most_worst_rows = 48;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
+  bool operator==(const NewtonOptions&) const = default;
 };
 
 // The answer, and memory that solves of one model reuse.
@@ -70,14 +72,19 @@ struct NewtonWorkspace {
 
   Islands islands;  // of the contacts and constraints that act
 
+  std::vector<char> is_kept;  // [trees] whose answer is that of the solve before
+
   struct Solvers;
   std::shared_ptr<Solvers> solvers;
 };
 NewtonWorkspace make_newton_workspace(const Model& model);
 
-// Islands are solved on all `threads`; the answer has the same bits for any number of them.
+// Islands are solved on all `threads`; the answer has the same bits for any number of them. `kept` groups
+// ([groups], the rest and empty: none) are those of the problem that the workspace was last used for, bit for
+// bit and in the same place, and of its answer came the v0 of their trees: where nothing else acts, that
+// answer, which is v0, is this one's, too.
 SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
-                          NewtonWorkspace* workspace);
+                          NewtonWorkspace* workspace, std::span<const char> kept = {});
 inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& options,
                                  NewtonWorkspace* workspace) {
   return solve_newton(problem, options, Threads(1), workspace);

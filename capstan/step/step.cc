@@ -84,7 +84,7 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
     }
   }
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
-    if (w->tree_kind[t] == kInner && conserves_momentum(model, t)) {
+    if (w->tree_kind[t] == kInner && w->newton.is_kept[t] == 0 && conserves_momentum(model, t)) {
       balance_after_constraints(model, state, dt, theta, t, &w->motion, &w->newton.v);
     }
   }
@@ -172,8 +172,13 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   const Scheme theta = scheme(options.integrator);
   const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
   begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
+  find_unchanged(model, w->next, *state, input,
+                 {dt, options.integrator, options.contact, options.newton, options.sleep, model.options},
+                 &w->unchanged);
+  w->unchanged.is_known = false;  // should this step fail
   for (bool again = true; again;) {
-    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->threads, &w->motion);
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.trees, w->threads,
+                     &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
     collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->threads,
@@ -182,7 +187,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     again = wake_touched(model, w->contacts, &w->sleep);
     if (again) continue;
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
-             w->sleep.asleep, w->threads);
+             w->sleep.asleep, w->unchanged.trees, w->threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
@@ -190,7 +195,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     newton.rough =
         static_cast<int>(model.trees.size()) >= kTreesForRough &&
         is_anything_fast(model, w->motion.placement, state->v, dt, w->sleep.asleep, w->collision, &w->late);
-    report.solver = solve_newton(w->problem, newton, w->threads, &w->newton);
+    report.solver = solve_newton(w->problem, newton, w->threads, &w->newton, w->assembly.kept);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
@@ -236,6 +241,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.late_contacts = w->contacts.size() - w->contacts.late_begin;
   report.asleep = w->sleep.num_asleep;
   report.woken = w->sleep.num_woken;
+  report.kept = static_cast<int>(std::count(w->newton.is_kept.begin(), w->newton.is_kept.end(), 1));
+  w->unchanged.is_known = report.late_contacts == 0;
   for (int i = 0; i < w->contacts.late_begin; ++i)
     report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();

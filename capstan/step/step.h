@@ -13,6 +13,7 @@
 #include "capstan/state/state.h"
 #include "capstan/step/close_loops.h"
 #include "capstan/step/sleep.h"
+#include "capstan/step/unchanged.h"
 
 namespace capstan {
 
@@ -30,6 +31,7 @@ struct Report {
   int late_contacts = 0;  // of these, found where the velocities first led (contacts/late_contacts.h)
   int asleep = 0;         // trees that sleep after the step
   int woken = 0;          // trees that woke in it
+  int kept = 0;           // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
   double deepest = 0;     // [m] largest overlap at the beginning of the step
   SolverReport solver;    // the contact problem; momentum_residual is the certificate
   Residual judge;         // of the solver's answer, evaluated apart from it; zeros where options say no judge
@@ -54,7 +56,8 @@ struct Workspace {
   ResidualWorkspace judge;
   LoopWorkspace loops;
   SleepWorkspace sleep;
-  State next;
+  UnchangedWorkspace unchanged;
+  State next;  // between steps: the state that the last one began with
   std::vector<char> tree_kind;
   Threads threads;
   VecX v_advance;

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "capstan/geometry/distance_kernels.h"
+#include "capstan/geometry/manifold.h"
 #include "tests/geometry/collision_twins.h"
 
 namespace capstan {
@@ -80,6 +82,34 @@ TEST(Manifold, BoxOnPlaneHasItsFourCorners) {
 }
 
 // The upper box stands with its centre over the lower one: its weight must be carried.
+// The short way for boxes beside the one for all shapes.
+TEST(Manifold, BoxOnPlaneIsWhatTheGeneralWayMakesOfIt) {
+  const Collider plane = make_collider(HalfSpace{});
+  Poses poses(7);
+  int touching[5] = {};
+  for (int i = 0; i < 3000; ++i) {
+    const Collider box = make_collider(Box{Vec3(0.05, 0.02 + 0.01 * (i % 7), 0.1)});
+    const Transform X_WB = {poses.rotation(), Vec3(1, -2, 3)};
+    Transform X_WA = {i % 3 == 0 ? Mat3(X_WB.R) : poses.rotation(), X_WB.p};
+    X_WA.p += X_WB.R.col(2) * (0.00101 * (i % 130) - 0.01);
+    const Transform X_AB = inverse(X_WA) * X_WB;
+    Witness w;
+    Manifold general, made;
+    if (any_half_space(box, plane, X_AB, kMargin, &w) <= kMargin)
+      make_manifold(box, X_WA, plane, X_AB, w, true, kMargin, &general);
+    collide_convex(box, X_WA, plane, X_WB, kMargin, &made);
+    ASSERT_EQ(made.size, general.size) << i;
+    ++touching[made.size];
+    for (int k = 0; k < made.size; ++k) {
+      const ContactPoint &a = made.points[k], &b = general.points[k];
+      EXPECT_EQ(a.feature, b.feature);
+      EXPECT_NEAR(a.distance, b.distance, 1e-14);
+      EXPECT_LT((a.p_A - b.p_A).norm() + (a.p_B - b.p_B).norm() + (a.normal - b.normal).norm(), 1e-14);
+    }
+  }
+  for (const int n : {0, 1, 2, 3, 4}) EXPECT_GT(touching[n], 20) << n;
+}
+
 TEST(Manifold, BoxOnBoxSupportsItsWeight) {
   Poses poses(32);
   for (int k = 0; k < 2000; ++k) {
