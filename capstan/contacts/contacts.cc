@@ -351,7 +351,7 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
     store(X, &w->X_WS[i]);
     const bool is_bounded = std::isfinite(collider.bounding_radius);
     w->travel[i].setZero();
-    w->spin[i] = 0;
+    w->spin[i] = w->way[i] = 0;
     if (velocity != nullptr && shape.has_moving_surface) {
       w->spin[i] = 2 * dt * shape.surface_velocity.norm();
       if (is_bounded) w->spin[i] += 2 * dt * shape.surface_spin.norm() * collider.bounding_radius;
@@ -372,9 +372,12 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       load(V.data() + 3, &linear);
       load(model.options.gravity.data(), &g);
       cross(angular, centre - origin, &carried);
-      travel = 2 * dt * (linear + carried) + dt * dt * g;
+      const Four speed = linear + carried;
+      travel = 2 * dt * speed + dt * dt * g;
       store(travel, w->travel[i].data());
-      w->spin[i] += 2 * dt * std::sqrt(dot(angular, angular)) * collider.bounding_radius;
+      const double spin = dt * std::sqrt(dot(angular, angular)) * collider.bounding_radius;
+      w->spin[i] += 2 * spin;
+      w->way[i] = dt * std::sqrt(dot(speed, speed)) + (collider.type != ColliderType::sphere ? spin : 0);
     }
     const Four half = (X.x < 0 ? -X.x : X.x) * collider.half_box[0] +
                       (X.y < 0 ? -X.y : X.y) * collider.half_box[1] +
@@ -509,6 +512,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
   w.X_WS.resize(colliders.size());
   w.travel.assign(colliders.size(), Vec3::Zero());
   w.spin.assign(colliders.size(), 0);
+  w.way.assign(colliders.size(), 0);
   w.broad_phase = BroadPhase(std::move(colliders), std::move(excluded_links), std::move(excluded_colliders));
   return w;
 }

@@ -66,6 +66,7 @@ struct CollisionWorkspace {
   // the centre by `spin`. Zero without velocities.
   std::vector<Vec3> travel;
   std::vector<double> spin;
+  std::vector<double> way;  // [m] what any point of it goes in one time step, as it moves now
   struct Waiting {
     ColliderPair pair;
     double apart;  // [m] they are at least so far apart

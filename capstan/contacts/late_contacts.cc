@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
 namespace {
 
-constexpr int kPairsInBlock = 16;  // for one thread at a time
+constexpr int kPairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  // for one thread at a time
 
 // [m] of overlap of a pair that is left alone now.
 double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
@@ -21,15 +22,13 @@ double calc_tolerance(const Collider& c) {
   return kLateTolerance * std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius);
 }
 
-void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v,
-                          std::span<const char> asleep, std::vector<Vec6>* V) {
-  for (int l = 1; l < model.num_links(); ++l) {
+void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, const Tree& tree,
+                          std::vector<Vec6>* V) {
+  for (int l = tree.link_begin; l < tree.link_end; ++l) {
     const Link& link = model.links[l];
-    Vec6& sum = (*V)[l];
-    sum.setZero();
-    if (!asleep.empty() && asleep[link.tree] != 0) continue;
-    if (link.parent > 0) sum = (*V)[link.parent];
+    Vec6 sum = link.parent > 0 ? (*V)[link.parent] : Vec6(Vec6::Zero());
     for (int k = link.dof_begin; k < link.dof_end; ++k) sum += placement.S[k] * v[k];
+    (*V)[l] = sum;
   }
 }
 
@@ -82,17 +81,79 @@ bool has_contact(const Model& model, const Contacts& contacts, int shape_a, int 
   return has;
 }
 
-// Marks who goes elsewhere than when it was looked at.
-void find_news(const Model& model, const CollisionWorkspace& collision, LateWorkspace* w) {
-  for (std::size_t i = 0; i < w->ways.size(); ++i) {
-    const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
-    const double radius = model.shapes[collision.shape[i]].collider.bounding_radius;
-    const double change = (now.centre - then.centre).norm() +
-                          (now.around + then.around > 0 ? (now.turn - then.turn).norm() * radius : 0.0);
-    w->is_news[i] = w->is_first || change > kLateNews * w->lenience * w->tolerance[i];
-    if (w->is_news[i] != 0) w->seen[i] = now;
+// Where the colliders of a tree go. Returns the way of the fastest point [m].
+double calc_ways(const Model& model, const Placement& placement, const VecX& v, double dt, int tree,
+                 const CollisionWorkspace& collision, LateWorkspace* w) {
+  calc_link_velocities(model, placement, v, model.trees[tree], &w->V);
+  double most = 0;
+  for (int k = w->first_mover[tree]; k < w->first_mover[tree + 1]; ++k) {
+    const LateWorkspace::Mover& mover = w->movers[k];
+    LateWorkspace::Way& way = w->ways[mover.collider];
+    const Aabb& box = collision.boxes[mover.collider];
+    const Vec3 centre = 0.5 * (box.lower + box.upper);
+    const Vec6& V = w->V[mover.link];
+    way.centre = dt * (V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[tree])));
+    if (!mover.is_sphere) way.turn = dt * V.head<3>();
+    way.around = way.turn.norm() * mover.radius;
+    way.most = way.centre.norm() + way.around;
+    most = std::max(most, way.most);
   }
-  w->is_first = false;
+  return most;
+}
+
+// Marks those movers of a tree that go elsewhere than when they were looked at. What leaves the box that was
+// searched around its way gets a larger one; returns whether there is any such.
+bool find_news(int tree, CollisionWorkspace* collision, LateWorkspace* w) {
+  bool strays = false;
+  for (int k = w->first_mover[tree]; k < w->first_mover[tree + 1]; ++k) {
+    const int i = w->movers[k].collider;
+    const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
+    const auto change = [&] {
+      return (now.centre - then.centre).norm() +
+             (now.around + then.around > 0 ? (now.turn - then.turn).norm() * w->movers[k].radius : 0.0);
+    };
+    const double tolerance = w->lenience * w->tolerance[i];
+    w->is_news[i] = w->is_first || change() > kLateNews * tolerance;
+    if (w->is_news[i] != 0) w->seen[i] = now;
+    const double slack = 0.5 * tolerance;
+    if (now.most <= slack) continue;
+    const Aabb box = end_box(collision->boxes[i], now);
+    if (contains(collision->swept[i], box, slack)) continue;
+    collision->swept[i] = merged(collision->swept[i], box);
+    strays = true;
+  }
+  return strays;
+}
+
+// Whether a pair may be deeper where it goes than its contacts tell.
+bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const char> asleep,
+                 const Contacts& contacts, const CollisionWorkspace& collision, const LateWorkspace& w) {
+  if (w.is_news[pair.a] == 0 && w.is_news[pair.b] == 0) return false;
+  const LateWorkspace::Way &a = w.ways[pair.a], &b = w.ways[pair.b];
+  const double tolerance = tolerance_of(w, pair);
+  if (a.most + b.most < tolerance) return false;
+  const Vec3 way = b.centre - a.centre;
+  const double around = a.around + b.around, motion = way.norm() + around;
+  if (motion < tolerance) return false;
+  const int shape_a = collision.shape[pair.a], shape_b = collision.shape[pair.b];
+  const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
+  const auto rests = [&](int link) {
+    return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
+  };
+  if (rests(sa.link) && rests(sb.link)) return false;
+  // collide() looked for all that comes near by a part of this travel, or in any direction by the spin.
+  const double unforeseen = around - collision.spin[pair.a] - collision.spin[pair.b];
+  const bool is_foreseen =
+      off_way(way, collision.travel[pair.b] - collision.travel[pair.a]) + unforeseen < tolerance;
+  // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
+  // convex, it is the gap of those parts that were near.)
+  const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
+  const bool is_known = (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance &&
+                        unforeseen < tolerance && (is_convex_pair || is_foreseen);
+  if (is_known && is_foreseen) return false;
+  if (!overlaps(end_box(collision.boxes[pair.a], a), end_box(collision.boxes[pair.b], b))) return false;
+  if (!can_collide(sa.collider.type, sb.collider.type)) return false;
+  return !(has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen);
 }
 
 }  // namespace
@@ -100,11 +161,26 @@ void find_news(const Model& model, const CollisionWorkspace& collision, LateWork
 LateWorkspace make_late_workspace(const Model& model) {
   LateWorkspace w;
   w.least_tolerance = kInfinity;
+  w.first_mover.assign(model.trees.size() + 1, 0);
   for (const ModelShape& shape : model.shapes) {
     if (!shape.collides) continue;
+    const int i = static_cast<int>(w.tolerance.size());
     w.tolerance.push_back(calc_tolerance(shape.collider));
     w.least_tolerance = std::min(w.least_tolerance, w.tolerance.back());
+    if (shape.link == 0 || !std::isfinite(shape.collider.bounding_radius)) continue;
+    w.movers.push_back(
+        {i, shape.link, shape.collider.bounding_radius, shape.collider.type == ColliderType::sphere});
+    ++w.first_mover[model.links[shape.link].tree + 1];
   }
+  std::stable_sort(w.movers.begin(), w.movers.end(),
+                   [&](const LateWorkspace::Mover& x, const LateWorkspace::Mover& y) {
+                     return model.links[x.link].tree < model.links[y.link].tree;
+                   });
+  std::partial_sum(w.first_mover.begin(), w.first_mover.end(), w.first_mover.begin());
+  w.trees_in_block = std::max(1, kMoversInBlock * static_cast<int>(model.trees.size()) /
+                                     std::max(1, static_cast<int>(w.movers.size())));
+  w.most.resize(model.trees.size());
+  w.strays.resize(model.trees.size());
   w.ways.resize(w.tolerance.size());
   w.seen.resize(w.tolerance.size());
   w.is_news.resize(w.tolerance.size());
@@ -118,73 +194,38 @@ void begin_late_contacts(LateWorkspace* w) {
   w->is_first = true;
 }
 
-bool is_anything_fast(const Model& model, const Placement& placement, const VecX& v, double dt,
-                      std::span<const char> asleep, const CollisionWorkspace& collision, LateWorkspace* w) {
-  calc_link_velocities(model, placement, v, asleep, &w->V);
-  double most = 0;
-  for (std::size_t i = 0; i < w->ways.size(); ++i) {
-    const ModelShape& shape = model.shapes[collision.shape[i]];
-    const Collider& collider = shape.collider;
-    if (shape.link == 0 || !std::isfinite(collider.bounding_radius)) continue;
-    LateWorkspace::Way& way = w->ways[i];
-    const Vec3 centre = collision.X_WS[i] * collider.centre;
-    way.centre = dt * point_velocity(model, placement, *w, shape.link, centre);
-    if (collider.type != ColliderType::sphere) way.turn = dt * w->V[shape.link].head<3>();
-    way.around = way.turn.norm() * collider.bounding_radius;
-    way.most = way.centre.norm() + way.around;
-    most = std::max(most, way.most);
-  }
-  return 2 * most >= w->lenience * w->least_tolerance;
+bool is_fast(double way, const LateWorkspace& w) {
+  return 2 * way >= w.lenience * w.least_tolerance;
 }
 
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
-                     std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
-                     LateWorkspace* w) {
+                     std::span<const char> asleep, const Contacts& contacts, const Threads& threads,
+                     CollisionWorkspace* collision, LateWorkspace* w) {
   w->pairs.clear();
   w->trees.clear();
-  if (!is_anything_fast(model, placement, v, dt, asleep, *collision, w)) return false;
-  find_news(model, *collision, w);
-  // What leaves the box that was searched around its way is searched for anew.
-  bool strays = false;
-  for (std::size_t i = 0; i < w->ways.size(); ++i) {
-    const double slack = 0.5 * w->lenience * w->tolerance[i];
-    if (w->ways[i].most <= slack) continue;
-    const Aabb box = end_box(collision->boxes[i], w->ways[i]);
-    if (contains(collision->swept[i], box, slack)) continue;
-    collision->swept[i] = merged(collision->swept[i], box);
-    strays = true;
-  }
-  if (strays) collision->broad_phase.update(collision->swept);
-
-  const auto rests = [&](int link) {
-    return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
+  const auto each_tree = [&](const auto& f) {
+    threads.for_each_block(static_cast<int>(model.trees.size()), w->trees_in_block, [&](int begin, int end) {
+      for (int t = begin; t < end; ++t) f(t);
+    });
   };
-  for (const ColliderPair& pair : collision->broad_phase.pairs()) {
-    if (w->is_news[pair.a] == 0 && w->is_news[pair.b] == 0) continue;
-    const LateWorkspace::Way &a = w->ways[pair.a], &b = w->ways[pair.b];
-    const double tolerance = tolerance_of(*w, pair);
-    if (a.most + b.most < tolerance) continue;
-    const Vec3 way = b.centre - a.centre;
-    const double around = a.around + b.around, motion = way.norm() + around;
-    if (motion < tolerance) continue;
-    const int shape_a = collision->shape[pair.a], shape_b = collision->shape[pair.b];
-    const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
-    if (rests(sa.link) && rests(sb.link)) continue;
-    // collide() looked for all that comes near by a part of this travel, or in any direction by the spin.
-    const double unforeseen = around - collision->spin[pair.a] - collision->spin[pair.b];
-    const bool is_foreseen =
-        off_way(way, collision->travel[pair.b] - collision->travel[pair.a]) + unforeseen < tolerance;
-    // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
-    // convex, it is the gap of those parts that were near.)
-    const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
-    const bool is_known = (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance &&
-                          unforeseen < tolerance && (is_convex_pair || is_foreseen);
-    if (is_known && is_foreseen) continue;
-    if (!overlaps(end_box(collision->boxes[pair.a], a), end_box(collision->boxes[pair.b], b))) continue;
-    if (!can_collide(sa.collider.type, sb.collider.type)) continue;
-    if (has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen) continue;
-    w->pairs.push_back(pair);
-    for (const int link : {sa.link, sb.link}) {
+  each_tree([&](int t) { w->most[t] = calc_ways(model, placement, v, dt, t, *collision, w); });
+  if (w->most.empty() || !is_fast(*std::max_element(w->most.begin(), w->most.end()), *w)) return false;
+  each_tree([&](int t) { w->strays[t] = find_news(t, collision, w); });
+  w->is_first = false;
+  if (std::find(w->strays.begin(), w->strays.end(), 1) != w->strays.end())
+    collision->broad_phase.update(collision->swept);
+
+  const std::span<const ColliderPair> pairs = collision->broad_phase.pairs();
+  w->is_late.resize(pairs.size());
+  threads.for_each_block(static_cast<int>(pairs.size()), kPairsToLookAt, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      w->is_late[i] = may_be_late(model, pairs[i], asleep, contacts, *collision, *w);
+  });
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (w->is_late[i] == 0) continue;
+    w->pairs.push_back(pairs[i]);
+    for (const int c : {pairs[i].a, pairs[i].b}) {
+      const int link = model.shapes[collision->shape[c]].link;
       if (link != 0) w->trees.push_back(model.links[link].tree);
     }
   }

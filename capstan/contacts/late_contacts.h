@@ -31,6 +31,16 @@ constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
 constexpr double kLateNews = 0.1;
 
 struct LateWorkspace {
+  // Colliders that may move, tree by tree.
+  struct Mover {
+    int collider, link;
+    double radius;  // [m] bounding_radius
+    bool is_sphere;
+  };
+  std::vector<Mover> movers;
+  std::vector<int> first_mover;  // [trees + 1]
+  int trees_in_block = 1;        // for one thread at a time
+
   std::vector<double> tolerance;  // [colliders] [m]
   double least_tolerance = 0;     // [m]
   double lenience = 1;            // tolerances count this many times; the caller may raise it
@@ -42,7 +52,10 @@ struct LateWorkspace {
     double most = 0;             // [m] what any point goes
   };
   std::vector<Way> ways, seen;      // [colliders] now; when it was looked at last
+  std::vector<double> most;         // [trees] the largest Way::most
   std::vector<char> is_news;        // [colliders] whether it goes elsewhere than then
+  std::vector<char> strays;         // [trees] whether a collider leaves the box that was searched
+  std::vector<char> is_late;        // [pairs of the broad phase]
   bool is_first = true;             // nothing was looked at yet
   std::vector<ColliderPair> pairs;  // to look at again
   std::vector<int> trees;           // of these
@@ -54,17 +67,15 @@ LateWorkspace make_late_workspace(const Model& model);
 // Begins a step.
 void begin_late_contacts(LateWorkspace* workspace);
 
-// Whether anything moves so fast at v that there may be late contacts.
-bool is_anything_fast(const Model& model, const Placement& placement, const VecX& v, double dt,
-                      std::span<const char> asleep, const CollisionWorkspace& collision,
-                      LateWorkspace* workspace);
+// Whether a collider that goes by `way` [m] in the step is so fast that there may be late contacts.
+bool is_fast(double way, const LateWorkspace& workspace);
 
 // Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
 // were found with, at `placement`; trees may be asleep as in collide(). Pairs that were looked at in this
 // step and go where they went then are left out.
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
-                     std::span<const char> asleep, const Contacts& contacts, CollisionWorkspace* collision,
-                     LateWorkspace* workspace);
+                     std::span<const char> asleep, const Contacts& contacts, const Threads& threads,
+                     CollisionWorkspace* collision, LateWorkspace* workspace);
 
 // Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
 // any.

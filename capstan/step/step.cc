@@ -113,7 +113,7 @@ int num_trees_to_move(const Model& model) {
 // then new groups of contacts are there. Laws of contact take v for the motion of the step, whatever the
 // scheme makes of it.
 bool find_late_contacts(const Model& model, const State& state, double dt, Workspace* w) {
-  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts,
+  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts, w->threads,
                        &w->collision, &w->late))
     return false;
   w->next.q = state.q;
@@ -192,9 +192,9 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
-    newton.rough =
-        static_cast<int>(model.trees.size()) >= kTreesForRough &&
-        is_anything_fast(model, w->motion.placement, state->v, dt, w->sleep.asleep, w->collision, &w->late);
+    const std::vector<double>& ways = w->collision.way;
+    newton.rough = static_cast<int>(model.trees.size()) >= kTreesForRough && !ways.empty() &&
+                   is_fast(*std::max_element(ways.begin(), ways.end()), w->late);
     report.solver = solve_newton(w->problem, newton, w->threads, &w->newton, w->assembly.kept);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
