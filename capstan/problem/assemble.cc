@@ -1,15 +1,12 @@
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "capstan/laws/contact_laws.h"
-#include "capstan/math/branch_matrix.h"
-#include "capstan/math/branch_product.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
+#include "capstan/problem/delassus.h"
 #include "capstan/problem/gap.h"
 #include "capstan/problem/problem.h"
 
@@ -24,13 +21,6 @@ constexpr double kTieSoftness = 0.1;
 
 constexpr int kTreesInBlock = 64, kGroupsInBlock = 16;  // for one thread at a time
 
-// Where a thread solves with the factor of A: 8 numbers for each dof. Allocates only when it grows.
-double* solve_scratch(int num_dofs) {
-  thread_local std::vector<double> scratch;
-  if (static_cast<int>(scratch.size()) < 8 * num_dofs) scratch.resize(8 * num_dofs);
-  return scratch.data();
-}
-
 struct Assembler {
   const Model& model;
   const State& state;
@@ -41,6 +31,7 @@ struct Assembler {
   Problem& problem;
   std::span<const char> asleep;
   int num_values = static_cast<int>(problem.jacobians.size());  // of the Jacobians so far
+  Delassus delassus = {model, motion, problem, w};
 
   // Constraints connect only trees that sleep together.
   bool sleeps(int dof) const { return !asleep.empty() && asleep[tree_of(model.dofs[dof].link)] != 0; }
@@ -138,146 +129,6 @@ struct Assembler {
     return group;
   }
 
-  // What A^-1 of a tree with six dofs is, found when first asked for in a step; those of trees with contacts
-  // are known before.
-  const AssemblyWorkspace::Inverse& inverse(int t) const {
-    AssemblyWorkspace::Inverse& inverse = w.inverse[t];
-    if (!inverse.known) {
-      calc_inverse(t);
-      inverse.known = true;
-    }
-    return inverse;
-  }
-
-  void calc_inverse(int t) const {
-    AssemblyWorkspace::Inverse& inverse = w.inverse[t];
-    const Tree& tree = model.trees[t];
-    Mat6 A;
-    expand(model.system_pattern, motion.A.data(), tree.dof_begin, tree.dof_end, A);
-    const Link& root = model.links[tree.link_begin];
-    inverse.is_body = tree.link_end == tree.link_begin + 1 && root.stage_end == root.stage_begin + 1 &&
-                      A.topRightCorner<3, 3>().isZero(0) && A.topLeftCorner<3, 3>().isDiagonal(0) &&
-                      A(0, 0) == A(1, 1) && A(1, 1) == A(2, 2);
-    if (inverse.is_body) {
-      const Mat3 turn = A.bottomRightCorner<3, 3>().inverse();
-      inverse.matrix.setZero();
-      inverse.matrix.diagonal().head<3>().setConstant(1 / A(0, 0));
-      inverse.matrix.bottomRightCorner<3, 3>() = turn;
-      inverse.turn_W = root.X_PL.R * turn * root.X_PL.R.transpose();
-      return;
-    }
-    for (int i = 0; i < 6; ++i) {
-      w.column.segment<6>(tree.dof_begin) = Vec6::Unit(i);
-      solve_in_place(model.system_pattern, motion.A_factor.data(), w.column.data(), tree.dof_begin,
-                     tree.dof_end);
-      inverse.matrix.col(i) = w.column.segment<6>(tree.dof_begin);
-    }
-  }
-
-  // W = J A^-1 J^T of a group (sap.txt V-B), with the factor of A: symmetric, num_rows x num_rows.
-  Mat6 calc_delassus(const ConstraintGroup& group) const {
-    Mat6 W = Mat6::Zero();
-    const int rows = group.num_rows;
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const GroupPart& part = problem.parts[p];
-      const Tree& tree = model.trees[part.tree];
-      const auto J = problem.jacobian(group, part);
-      if (rows == 6 && tree.num_dofs() == 6) {
-        const Mat6 J6 = J, JA = J6 * inverse(part.tree).matrix;
-        W.noalias() += JA * J6.transpose();
-        continue;
-      }
-      if (rows == 3 && tree.num_dofs() == 6) {
-        const Mat36 J3 = J, JA = J3 * inverse(part.tree).matrix;
-        W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
-        continue;
-      }
-      const std::span<const int> dofs = dofs_of(part);
-      double* X = solve_scratch(tree.num_dofs());
-      const int size = rows <= 3 ? 3 : 6, columns = rows <= 3 ? 4 : 8;
-      for (const int k : dofs) {
-        double* x = X + columns * (k - tree.dof_begin);
-        const double* column = J.data() + rows * (k - tree.dof_begin);
-        if (rows == 3) {
-          Four four;
-          load(column, &four);
-          *reinterpret_cast<Four*>(x) = four;
-          continue;
-        }
-        for (int r = 0; r < columns; ++r) x[r] = r < rows ? column[r] : 0;
-      }
-      double product[48];
-      std::fill_n(product, size * columns, 0.0);
-      add_inverse_product(model.system_pattern, motion.A_factor.data(), dofs, tree.dof_begin, size, X,
-                          product);
-      for (int i = 0; i < rows; ++i) {
-        for (int j = 0; j < rows; ++j) W(i, j) += product[columns * i + j];
-      }
-    }
-    return W;
-  }
-
-  // The diagonal of W of a group with up to three rows.
-  Vec3 calc_delassus_diagonal(const ConstraintGroup& group) const {
-    const auto parts = std::span(problem.parts).subspan(group.part_begin, group.part_end - group.part_begin);
-    if (std::any_of(parts.begin(), parts.end(), [](const GroupPart& part) { return part.last_dof < 0; }))
-      return calc_delassus(group).diagonal().head<3>();
-    double W[4] = {};
-    for (const GroupPart& part : parts) {
-      const Tree& tree = model.trees[part.tree];
-      const double* J = problem.jacobians.data() + part.jacobian;
-      double* x = solve_scratch(tree.num_dofs());
-      const int rows = group.num_rows;
-      for (const int k : dofs_of(part)) {
-        const double* column = J + rows * (k - tree.dof_begin);
-        Four four = {column[0], 0, 0, 0};
-        if (rows == 3) load(column, &four);
-        if (rows == 2) four[1] = column[1];
-        *reinterpret_cast<Four*>(x) = four;
-        x += 4;
-      }
-      add_inverse_diagonal(model.system_pattern, motion.A_factor.data(), part.last_dof,
-                           solve_scratch(tree.num_dofs()), W);
-    }
-    return {W[0], W[1], W[2]};
-  }
-
-  // The dofs that may move the rows of a part, and all their ancestors in the pattern of A.
-  std::span<const int> dofs_of(const GroupPart& part) const {
-    const BranchPattern& pattern = model.system_pattern;
-    if (part.last_dof >= 0) {
-      return {pattern.columns.data() + pattern.row_start[part.last_dof],
-              static_cast<std::size_t>(pattern.row_size(part.last_dof))};
-    }
-    const Tree& tree = model.trees[part.tree];
-    thread_local std::vector<int> all;
-    all.resize(tree.num_dofs());
-    std::iota(all.begin(), all.end(), tree.dof_begin);
-    return all;
-  }
-
-  // Whether a group touches nothing but single bodies.
-  bool has_bodies_only(const ConstraintGroup& group) const {
-    return std::all_of(
-        problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
-        [&](const GroupPart& p) { return model.trees[p.tree].num_dofs() == 6 && inverse(p.tree).is_body; });
-  }
-
-  // The diagonal of a contact's W, in its frame, when has_bodies_only().
-  Vec3 calc_body_delassus(const ConstraintGroup& group, const Vec3& p_W, const Mat3& R_WC) const {
-    Vec3 W = Vec3::Zero();
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const int t = problem.parts[p].tree;
-      const AssemblyWorkspace::Inverse& inverse = w.inverse[t];
-      const Vec3 r = p_W - motion.placement.origin[t];
-      for (int i = 0; i < 3; ++i) {
-        const Vec3 arm = cross(r, Vec3(R_WC.col(i)));
-        W[i] += inverse.matrix(0, 0) + arm.dot(inverse.turn_W * arm);
-      }
-    }
-    return W;
-  }
-
   // (angular, linear) velocity of a link before the step, at p_W.
   Vec6 link_motion(int link, const Vec3& p_W) const {
     if (link == 0) return Vec6::Zero();
@@ -354,7 +205,7 @@ struct Assembler {
     problem.contact_mass.resize(contacts.size());
     problem.R_WC.resize(contacts.size());
     threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
-      for (int i = begin; i < end; ++i) calc_inverse(w.trees[i]);
+      for (int i = begin; i < end; ++i) delassus.calc_inverse(w.trees[i]);
     });
     const int count = static_cast<int>(problem.groups.size()) - first;
     threads.for_each_block(count, kGroupsInBlock, [&](int begin, int end) {
@@ -381,8 +232,8 @@ struct Assembler {
     const Vec3 origin = contacts.p_WC[group.contact_begin];
     add_motion(group, link_a, origin, -1);
     add_motion(group, link_b, origin, 1);
-    const bool bodies = has_bodies_only(group);
-    const Mat6 W = bodies ? Mat6(Mat6::Zero()) : calc_delassus(group);
+    const bool bodies = delassus.has_bodies_only(group);
+    const Mat6 W = bodies ? Mat6(Mat6::Zero()) : delassus.calc(group);
     const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       const double sign = contacts.link_a[i] == link_a ? 1 : -1;
@@ -391,7 +242,7 @@ struct Assembler {
       Mat36 X;
       for (int k = 0; k < 3; ++k) X.block<1, 3>(k, 0) = cross(r, Vec3(R.col(k)));
       X.rightCols<3>() = sign * R.transpose();
-      const Vec3 W_c = bodies ? calc_body_delassus(group, contacts.p_WC[i], R)
+      const Vec3 W_c = bodies ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
                               : Vec3((X * W).cwiseProduct(X).rowwise().sum());
       set_contact_law(contacts, i, R, X, X * U0, W_c);
     }
@@ -408,8 +259,8 @@ struct Assembler {
     Mat36 X = Mat36::Zero();
     X.leftCols<3>().setIdentity();
     set_contact_law(contacts, i, R, X, R.transpose() * U0.tail<3>(),
-                    has_bodies_only(group) ? calc_body_delassus(group, contacts.p_WC[i], R)
-                                           : calc_delassus_diagonal(group));
+                    delassus.has_bodies_only(group) ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
+                                                    : delassus.calc_diagonal(group));
   }
 
   // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
@@ -466,15 +317,6 @@ struct Assembler {
     in->friction_tensor = t.along * u * u.transpose() + t.across * n * n.transpose();
   }
 
-  double dof_delassus(int dof) const {
-    const int m = model.system_pattern.row_size(dof);
-    Eigen::Map<VecX> half(solve_scratch(m), m);
-    half.setZero();
-    half[m - 1] = 1;
-    half_solve_in_place(model.system_pattern, motion.A_factor.data(), dof, half.data());
-    return half.squaredNorm();
-  }
-
   // A limit is in the problem when this step could reach it.
   bool may_reach(double phi, double speed) const { return phi < 4 * dt * std::max(speed, 1.0); }
 
@@ -492,7 +334,7 @@ struct Assembler {
           for (const double sign : {1.0, -1.0}) {
             const double phi = sign > 0 ? q - joint.limits[i].lower : joint.limits[i].upper - q;
             if (!may_reach(phi, speed)) continue;
-            ScalarLaw law = make_law(phi, dof_delassus(dof), kInfinity, -1);
+            ScalarLaw law = make_law(phi, delassus.calc(dof), kInfinity, -1);
             law.lower = 0;
             problem.dof_laws.push_back({dof, sign, law});
           }
@@ -501,7 +343,7 @@ struct Assembler {
       if (joint.dry_friction > 0) {
         for (int k = joint.v; k < joint.v + n; ++k) {
           ScalarLaw law;
-          law.mass = 1 / std::max(dof_delassus(k), 1e-18);
+          law.mass = 1 / std::max(delassus.calc(k), 1e-18);
           law.R = problem.options.sigma / law.mass;
           law.upper = dt * joint.dry_friction;
           law.lower = -law.upper;
@@ -520,7 +362,7 @@ struct Assembler {
     const int tree = tree_of(model.dofs[joint.v].link);
     double* J = part_for(&group, tree);
     for (int i = 0; i < 3; ++i) J[joint.v + i - model.trees[tree].dof_begin] = -turn[i] / angle;
-    ScalarLaw law = make_law(phi, calc_delassus(group)(0, 0), kInfinity, -1);
+    ScalarLaw law = make_law(phi, delassus.calc(group)(0, 0), kInfinity, -1);
     law.lower = 0;
     problem.laws.push_back(law);
     problem.groups.push_back(group);
@@ -562,7 +404,7 @@ struct Assembler {
           if (!may_reach(phi, speed)) continue;
           ConstraintGroup group = begin_group(1);
           add_terms(&group, tendon.transmission, sign);
-          ScalarLaw law = make_law(phi, calc_delassus_diagonal(group)[0], kInfinity, -1);
+          ScalarLaw law = make_law(phi, delassus.calc_diagonal(group)[0], kInfinity, -1);
           law.lower = 0;
           problem.laws.push_back(law);
           problem.groups.push_back(group);
@@ -572,7 +414,7 @@ struct Assembler {
         ConstraintGroup group = begin_group(1);
         add_terms(&group, tendon.transmission, 1);
         ScalarLaw law;
-        law.mass = 1 / std::max(calc_delassus_diagonal(group)[0], 1e-18);
+        law.mass = 1 / std::max(delassus.calc_diagonal(group)[0], 1e-18);
         law.R = problem.options.sigma / law.mass;
         law.upper = dt * tendon.dry_friction;
         law.lower = -law.upper;
@@ -588,7 +430,7 @@ struct Assembler {
   // step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
   // loses w^2 dt of its energy in a second.
   void add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
-    const Mat6 W = calc_delassus(group);
+    const Mat6 W = delassus.calc(group);
     Vec6 curvature = Vec6::Zero();
     if (is_rigid(model, c)) {
       curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * calc_motion(group, state.v);
