@@ -112,16 +112,16 @@ struct Approach {
   }
 };
 
-// Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any.
+// Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any. `reach` is
+// the approach's.
 bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  const Approach& approach, int id, Block* block) {
+                  const Approach& approach, double reach, int id, Block* block) {
   // Few pairs touch: the rest of what they are made of is asked for then.
   const double margin = model.pairs.empty() ? std::max(model.shapes[a].margin, model.shapes[b].margin)
                                             : combine_materials(model, a, b).margin;
   std::vector<ContactPoint>& points = block->points;
   const int first = static_cast<int>(points.size());
-  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(margin, approach.reach()),
-          &points);
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(margin, reach), &points);
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
   };
@@ -202,7 +202,9 @@ double glide_ratio(const Model& model, double dt) {
 Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
   Approach approach{w.travel[pair.a], w.travel[pair.b]};
   const double spin = w.spin[pair.a] + w.spin[pair.b];
-  approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
+  approach.around = spin;
+  if (glide > 0)
+    approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
   return approach;
 }
 
@@ -211,12 +213,13 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
              CollisionWorkspace* w) {
   const int a = w->shape[pair.a], b = w->shape[pair.b];
   const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
-  const double reach = std::max(margin, approach.reach());
-  if (*apart > reach || !approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
+  if (!approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
+  const double reach = approach.reach(), most = std::max(margin, reach);
+  if (*apart > most) return false;
   *apart =
       least_distance(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b]);
-  return !(*apart > reach) &&
-         collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, id, &w->blocks[id]);
+  return !(*apart > most) &&
+         collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, reach, id, &w->blocks[id]);
 }
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
@@ -536,7 +539,7 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
       collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b),
-                   {Vec3::Zero(), Vec3::Zero()}, 0, &w.blocks[0]);
+                   {Vec3::Zero(), Vec3::Zero()}, 0, 0, &w.blocks[0]);
     }
   }
   w.hits = w.blocks[0].hits;
