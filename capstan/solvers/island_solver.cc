@@ -154,10 +154,10 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
 
 // Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
 // round-off, which stiff contacts amplify. Or they are the duals.
-void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace) const {
+void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_all) const {
   for (int t = 0; t < system.num_trees(); ++t) {
     const Tree& tree = system.tree(t);
-    workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
+    v_all->segment(tree.dof_begin, tree.num_dofs()) =
         base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
   }
   for_each(

@@ -88,7 +88,8 @@ struct IslandSolver {
   // other trees, too, which move as in `known`.
   IslandResult solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                      std::span<const int> idle);
-  void finish(bool has_duals, NewtonWorkspace* workspace) const;
+  // The answer: impulses to the workspace, velocities to `v_all`.
+  void finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_all) const;
 
  private:
   IslandSystem system;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 
 #include "capstan/solvers/island_solver.h"
 
@@ -17,12 +18,24 @@ constexpr int kGroupsInBlock = 64;  // likewise
 
 }  // namespace
 
-// One solver for each place in the order of size, so that patterns mostly stay the same from step to step.
 struct NewtonWorkspace::Solvers {
-  std::vector<std::unique_ptr<IslandSolver>> list;
-  std::vector<int> local_tree;        // [trees]; islands share no tree
+  using Solver = std::unique_ptr<IslandSolver>;
+  // For islands of several trees: one for each place in the order of size, so that patterns mostly stay the
+  // same from step to step.
+  std::vector<Solver> list;
+  // For islands of one tree, by its number of dofs: one for each thread, whose memory is still in its cache
+  // from the island before.
+  struct Shared {
+    int num_dofs = 0;
+    std::vector<Solver> free;
+  };
+  std::vector<Shared> shared;
+  std::mutex mutex;             // of shared
+  VecX v_next;                  // what becomes of v in a round: islands look at the velocities of others
+  std::vector<int> local_tree;  // [trees]; islands share no tree
   std::vector<IslandResult> results;  // [trees] of the island whose lowest tree it is
   std::vector<int> order;             // islands to solve, largest first
+  std::vector<int> place;             // [order] in `list`, or -1 for islands of one tree
 
   enum : char { kIdle, kUsed, kNew };
   std::vector<char> uses;  // [groups] whether it is in an island; kNew: since the last solve
@@ -34,6 +47,10 @@ struct NewtonWorkspace::Solvers {
 
   std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
 
+  template <class Try>
+  void make_solvers(const Problem& problem, const Islands& islands, int num_threads, const Try& try_out);
+  Solver take(int num_dofs);
+  void put_back(int num_dofs, Solver solver);
   void make_blocks();
   void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads);
   void calc_sizes(const Problem& problem, const Islands& islands);
@@ -85,6 +102,53 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
   for (auto g = idle.rbegin(); g != idle.rend(); ++g) {
     for_each_island(*g, [&](int island) { idle_of_island[--idle_start[island]] = *g; });
   }
+}
+
+int num_dofs_of(const Problem& problem, const Islands& islands, int island) {
+  return problem.model->trees[islands.trees[islands.list[island].tree_begin]].num_dofs();
+}
+
+// All that `order` needs. New ones try an island, try_out(solver, island), to get their memory.
+template <class Try>
+void NewtonWorkspace::Solvers::make_solvers(const Problem& problem, const Islands& islands, int num_threads,
+                                            const Try& try_out) {
+  place.clear();
+  int count = 0, smallest = -1;
+  for (const int i : order) {
+    const bool is_one = islands.list[i].tree_end == islands.list[i].tree_begin + 1;
+    place.push_back(is_one ? -1 : count++);
+    if (!is_one) {
+      smallest = i;
+      continue;
+    }
+    const int num_dofs = num_dofs_of(problem, islands, i);
+    auto kind =
+        std::find_if(shared.begin(), shared.end(), [&](const Shared& x) { return x.num_dofs == num_dofs; });
+    if (kind == shared.end()) kind = shared.insert(kind, Shared{num_dofs, {}});
+    while (static_cast<int>(kind->free.size()) < num_threads)
+      try_out(kind->free.emplace_back(std::make_unique<IslandSolver>()).get(), i);
+  }
+  if (static_cast<int>(list.size()) >= count) return;
+  // With some to spare, because the number of islands varies.
+  while (static_cast<int>(list.size()) < count + count / 2 + 2)
+    try_out(list.emplace_back(std::make_unique<IslandSolver>()).get(), smallest);
+}
+
+NewtonWorkspace::Solvers::Solver NewtonWorkspace::Solvers::take(int num_dofs) {
+  const std::lock_guard lock(mutex);
+  std::vector<Solver>& free = std::find_if(shared.begin(), shared.end(), [&](const Shared& x) {
+                                return x.num_dofs == num_dofs;
+                              })->free;
+  Solver solver = std::move(free.back());
+  free.pop_back();
+  return solver;
+}
+
+void NewtonWorkspace::Solvers::put_back(int num_dofs, Solver solver) {
+  const std::lock_guard lock(mutex);
+  std::find_if(shared.begin(), shared.end(), [&](const Shared& x) {
+    return x.num_dofs == num_dofs;
+  })->free.push_back(std::move(solver));
 }
 
 void NewtonWorkspace::Solvers::make_blocks() {
@@ -192,30 +256,38 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     std::sort(s.order.begin(), s.order.end(),
               [&](int a, int b) { return s.size[a] != s.size[b] ? s.size[a] > s.size[b] : a < b; });
     const int count = static_cast<int>(s.order.size());
-    if (static_cast<int>(s.list.size()) < count) {
-      // With some to spare, which try the smallest island to get their memory: the number of islands varies.
-      while (static_cast<int>(s.list.size()) < count + count / 2 + 2) {
-        s.list.push_back(std::make_unique<IslandSolver>());
-        s.list.back()->begin(problem, islands, islands.list[s.order.back()], s.local_tree.data());
-        s.list.back()->solve(options, *workspace, report.rounds > 0, {});
-      }
-    }
-    const auto solve = [&](int k) {
-      const int i = s.order[k];
+    s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
+      solver->begin(problem, islands, islands.list[i], s.local_tree.data());
+      solver->solve(options, *workspace, report.rounds > 0, {});
+    });
+    const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
-      s.list[k]->begin(problem, islands, islands.list[i], s.local_tree.data());
-      result_of(i) = s.list[k]->solve(options, *workspace, report.rounds > 0,
-                                      come_in && round < kMostInterrupts ? idle : std::span<const int>());
-    };
-    const auto for_each = [&](const auto& f) {
-      threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
-        for (int k = s.blocks[b]; k < s.blocks[b + 1]; ++k) f(k);
-      });
+      solver->begin(problem, islands, islands.list[i], s.local_tree.data());
+      result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
+                                   come_in && round < kMostInterrupts ? idle : std::span<const int>());
+      solver->finish(result_of(i).has_duals, workspace, &s.v_next);
     };
     s.make_blocks();
-    for_each(solve);
-    // Only now: islands look at the velocities of others.
-    for_each([&](int k) { s.list[k]->finish(result_of(s.order[k]).has_duals, workspace); });
+    s.v_next = workspace->v;
+    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
+      NewtonWorkspace::Solvers::Solver shared;
+      int num_dofs = 0;  // that `shared` is for
+      for (int k = s.blocks[b]; k < s.blocks[b + 1]; ++k) {
+        const int i = s.order[k];
+        if (s.place[k] >= 0) {
+          solve(s.list[s.place[k]].get(), i);
+          continue;
+        }
+        const int n = num_dofs_of(problem, islands, i);
+        if (n != num_dofs) {
+          if (shared) s.put_back(num_dofs, std::move(shared));
+          shared = s.take(num_dofs = n);
+        }
+        solve(shared.get(), i);
+      }
+      if (shared) s.put_back(num_dofs, std::move(shared));
+    });
+    std::swap(workspace->v, s.v_next);
     int most = 0;
     about_right = true;
     for (int k = 0; k < count; ++k) {
