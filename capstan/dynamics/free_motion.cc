@@ -505,8 +505,9 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
     });
   };
+  const bool is_placed = take_placement(state.q, &s.momentum, &motion->placement);
   const auto place = [&](Batch& b) {
-    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+    for (int t = b.tree_begin; t < b.tree_end && !is_placed; ++t) {
       if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
       calc_placement(model, state.q, &motion->placement, model.trees[t].link_begin, model.trees[t].link_end);
     }
