@@ -80,6 +80,7 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
 using Hit = CollisionWorkspace::Hit;
 using Block = CollisionWorkspace::Block;
 using Waiting = CollisionWorkspace::Waiting;
+using Form = CollisionWorkspace::Form;
 
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kContactsInBlock = 64;
@@ -325,7 +326,9 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
   }
 }
 
-CAPSTAN_INLINE inline void calc_pose(const ModelShape& shape, const Placement& placement, Frame* X_WS) {
+// `Shape` is ModelShape or Form.
+template <class Shape>
+CAPSTAN_INLINE inline void calc_pose(const Shape& shape, const Placement& placement, Frame* X_WS) {
   if (shape.link == 0) return load(shape.X_LS, X_WS);
   Frame link;
   load(placement.X_WL[shape.link], &link);
@@ -347,30 +350,30 @@ Aabb half_space_box(const Transform& X) {
 CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Velocity* velocity,
                                     double dt, double glide, int begin, int end, CollisionWorkspace* w) {
   for (int i = begin; i < end; ++i) {
-    const ModelShape& shape = model.shapes[w->shape[i]];
-    const Collider& collider = shape.collider;
+    const Form& form = w->forms[i];
     Frame X;
-    calc_pose(shape, placement, &X);
+    calc_pose(form, placement, &X);
     store(X, &w->X_WS[i]);
-    const bool is_bounded = std::isfinite(collider.bounding_radius);
+    const bool is_bounded = std::isfinite(form.bounding_radius);
     w->travel[i].setZero();
     w->spin[i] = w->way[i] = 0;
-    if (velocity != nullptr && shape.has_moving_surface) {
+    if (velocity != nullptr && form.has_moving_surface) {
+      const ModelShape& shape = model.shapes[w->shape[i]];
       w->spin[i] = 2 * dt * shape.surface_velocity.norm();
-      if (is_bounded) w->spin[i] += 2 * dt * shape.surface_spin.norm() * collider.bounding_radius;
+      if (is_bounded) w->spin[i] += 2 * dt * shape.surface_spin.norm() * form.bounding_radius;
     }
     if (!is_bounded) {  // half spaces do not move
       w->boxes[i] = half_space_box(w->X_WS[i]);
-      w->swept[i] = inflated(w->boxes[i], shape.pair_margin + std::max(1.0, glide) * w->spin[i]);
+      w->swept[i] = inflated(w->boxes[i], form.pair_margin + std::max(1.0, glide) * w->spin[i]);
       continue;
     }
     Four centre, travel = {};
-    rotate(X, collider.centre.data(), &centre);
+    rotate(X, form.centre.data(), &centre);
     centre += X.p;
-    if (velocity != nullptr && shape.link != 0) {
-      const Vec6& V = velocity->V[shape.link];
+    if (velocity != nullptr && form.link != 0) {
+      const Vec6& V = velocity->V[form.link];
       Four origin, angular, linear, g, carried;
-      load(placement.origin[model.links[shape.link].tree].data(), &origin);
+      load(placement.origin[form.tree].data(), &origin);
       load(V.data(), &angular);
       load(V.data() + 3, &linear);
       load(model.options.gravity.data(), &g);
@@ -378,20 +381,19 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       const Four speed = linear + carried;
       travel = 2 * dt * speed + dt * dt * g;
       store(travel, w->travel[i].data());
-      const double spin = dt * std::sqrt(dot(angular, angular)) * collider.bounding_radius;
+      const double spin = dt * std::sqrt(dot(angular, angular)) * form.bounding_radius;
       w->spin[i] += 2 * spin;
-      w->way[i] = dt * std::sqrt(dot(speed, speed)) + (collider.type != ColliderType::sphere ? spin : 0);
+      w->way[i] = dt * std::sqrt(dot(speed, speed)) + (form.is_sphere ? 0 : spin);
     }
-    const Four half = (X.x < 0 ? -X.x : X.x) * collider.half_box[0] +
-                      (X.y < 0 ? -X.y : X.y) * collider.half_box[1] +
-                      (X.z < 0 ? -X.z : X.z) * collider.half_box[2];
+    const Four half = (X.x < 0 ? -X.x : X.x) * form.half_box[0] + (X.y < 0 ? -X.y : X.y) * form.half_box[1] +
+                      (X.z < 0 ? -X.z : X.z) * form.half_box[2];
     const Four lower = centre - half, upper = centre + half;
     store(lower, w->boxes[i].lower.data());
     store(upper, w->boxes[i].upper.data());
-    double margin = shape.pair_margin + w->spin[i];
+    double margin = form.pair_margin + w->spin[i];
     if (glide > 0) {
       const double glides = glide * (w->spin[i] + std::sqrt(dot(travel, travel)));
-      margin = std::max(margin, shape.pair_margin + glides);
+      margin = std::max(margin, form.pair_margin + glides);
     }
     store(lower + (travel < 0 ? travel : Four{}) - margin, w->swept[i].lower.data());
     store(upper + (travel > 0 ? travel : Four{}) + margin, w->swept[i].upper.data());
@@ -499,6 +501,10 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
     colliders.push_back({shape.link, shape.link == 0, shape.group_bits, shape.mask_bits});
     w.shape.push_back(s);
+    const Collider& c = shape.collider;
+    w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,
+                       model.links[shape.link].tree, c.type == ColliderType::sphere,
+                       shape.has_moving_surface});
   }
   if (!model.options.collide_parent_child) {
     for (int l = 1; l < model.num_links(); ++l) {

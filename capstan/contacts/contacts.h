@@ -59,7 +59,16 @@ struct Contacts {
 // The broad phase and scratch memory of one model; grows, never shrinks.
 struct CollisionWorkspace {
   BroadPhase broad_phase;
-  std::vector<int> shape;          // of each collider
+  std::vector<int> shape;  // of each collider
+  // What there is to know of a collider to place it, next to each other in memory: from its shape.
+  struct Form {
+    Transform X_LS;
+    Vec3 centre, half_box;
+    double bounding_radius, pair_margin;
+    int link, tree;
+    bool is_sphere, has_moving_surface;
+  };
+  std::vector<Form> forms;
   std::vector<Aabb> boxes, swept;  // now; all along the step
   std::vector<Transform> X_WS;
   // How far each collider may get in the step [m]: its centre goes by `travel`, any point of it relative to

@@ -15,7 +15,7 @@ namespace capstan {
 
 namespace {
 
-constexpr int kDofsInBlock = 48;  // for one thread at a time: a free body takes less than a microsecond
+constexpr int kDofsInBlock = 24;  // for one thread at a time: a free body takes less than a microsecond
 
 // Trees that no force joins to others: whole trees one after the other, one alone as a rule, and all that lie
 // between two that a tendon or an actuator joins. Each is balanced apart, so that what one does depends on
@@ -505,16 +505,16 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
     });
   };
-  each_batch([&](Batch& b) {
+  const bool is_placed = take_placement(state.q, &s.momentum, &motion->placement);
+  const auto place = [&](Batch& b) {
     if (all_are(unchanged, b)) return;
-    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+    for (int t = b.tree_begin; t < b.tree_end && !is_placed; ++t) {
       if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
       calc_placement(model, state.q, &motion->placement, model.trees[t].link_begin, model.trees[t].link_end);
     }
     calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
-  });
-  calc_external(model, motion->placement, input, &s.external);
-  each_batch([&](Batch& b) {
+  };
+  const auto balance = [&](Batch& b) {
     if (all_are(unchanged, b)) {
       if (b.has_forces && model.options.conserve_momentum) b.of(s.external) += b.of(s.tau);
       return;
@@ -542,7 +542,18 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
                        scheme.theta_vq, &s.momentum, &motion->v_star);
     }
-  });
+  };
+  if (input.body_forces.empty()) {
+    calc_external(model, motion->placement, input, &s.external);
+    each_batch([&](Batch& b) {  // while what was placed is in the cache
+      place(b);
+      balance(b);
+    });
+  } else {
+    each_batch(place);
+    calc_external(model, motion->placement, input, &s.external);
+    each_batch(balance);
+  }
   motion->iterations = 0;
   motion->residual = 0;
   motion->converged = true;

@@ -3,7 +3,9 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
@@ -155,6 +157,14 @@ bool copy_placement(const Model& model, const MomentumWorkspace& w, const VecX& 
   copy(w.placement.inertia, tree.link_begin, tree.link_end, &placement->inertia);
   copy(w.placement.S, tree.dof_begin, tree.dof_end, &placement->S);
   placement->origin[t] = w.placement.origin[t];
+  return true;
+}
+
+bool take_placement(const VecX& q, MomentumWorkspace* w, Placement* placement) {
+  const std::size_t bytes = sizeof(double) * static_cast<std::size_t>(q.size());
+  if (bytes == 0 || std::memcmp(q.data(), w->q.data(), bytes) != 0 || q.hasNaN()) return false;
+  std::swap(w->placement, *placement);
+  w->q.setConstant(std::numeric_limits<double>::quiet_NaN());
   return true;
 }
 

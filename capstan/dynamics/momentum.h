@@ -37,6 +37,10 @@ MomentumWorkspace make_momentum_workspace(const Model& model);
 bool copy_placement(const Model& model, const MomentumWorkspace& workspace, const VecX& q, int tree,
                     Placement* placement);
 
+// The same for all trees at a time: the two placements change places, and the workspace's is not known any
+// more. False, and nothing done, if a tree is not known at q.
+bool take_placement(const VecX& q, MomentumWorkspace* workspace, Placement* placement);
+
 // Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
 bool conserves_momentum(const Model& model, int tree);
 

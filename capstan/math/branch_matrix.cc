@@ -191,13 +191,20 @@ void expand(const BranchPattern& pattern, const double* values, int begin, int e
     n == 6 && stride == 6 ? mirror(value, 6, 6, dense.data()) : mirror(value, n, stride, dense.data());
     return;
   }
-  dense.setZero();
-  for (int k = begin; k < end; ++k) {
-    double* row = dense.data() + (k - begin);
-    double* column = dense.data() + (k - begin) * stride;
-    for (int i = pattern.row_start[k]; i < pattern.row_start[k + 1]; ++i) {
-      const int c = pattern.columns[i] - begin;
-      column[c] = row[c * stride] = values[i];
+  if (stride == n) {
+    std::fill_n(dense.data(), static_cast<long>(n) * n, 0.0);
+  } else {
+    dense.setZero();
+  }
+  const int* columns = pattern.columns.data();
+  double *row = dense.data(), *column = dense.data();
+  for (int k = begin; k < end; ++k, ++row, column += stride) {
+    const int last = pattern.row_start[k + 1];
+    for (int i = pattern.row_start[k]; i < last; ++i) {
+      const double value = values[i];
+      const long c = columns[i] - begin;
+      column[c] = value;
+      row[c * stride] = value;
     }
   }
 }

@@ -327,6 +327,12 @@ void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id)
   entry.effort_limit = joint.effort_limit;
   entry.dry_friction = joint.dry_friction;
   model.joints.push_back(entry);
+  if (!joint.limits.empty() || joint.dry_friction > 0) {
+    const bool is_plain =
+        joint.limits.size() == 1 && joint.type != JointType::ball && !(joint.dry_friction > 0);
+    model.limited_joints.push_back(is_plain ? LimitedJoint{id, entry.v, entry.q, joint.limits[0]}
+                                            : LimitedJoint{id, -1, -1, {}});
+  }
   switch (joint.type) {
     case JointType::weld:
       break;

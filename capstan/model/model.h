@@ -85,6 +85,14 @@ struct ModelDof {
   double reference = 0;  // q at which the body has the pose of the scene; 0 where q < 0
 };
 
+// A joint with limits or dry friction. Where it is but limits of one dof whose q is a plain number, they are
+// here: every step looks at all of them.
+struct LimitedJoint {
+  int joint = 0;
+  int dof = -1, q = -1;  // -1: see the joint
+  Range limits;
+};
+
 // length = sum coefficient * q, rate = sum coefficient * v. On dofs of a ball joint the length is coefficient
 // times the rotation vector; dofs of a free joint add to the rate only.
 struct Transmission {
@@ -174,6 +182,7 @@ struct Model {
 
   std::vector<ModelBody> bodies;  // bodies[0] is the world
   std::vector<ModelJoint> joints;
+  std::vector<LimitedJoint> limited_joints;
   std::vector<ModelTendon> tendons;
   std::vector<ModelActuator> actuators;
   std::vector<ModelConstraint> constraints;

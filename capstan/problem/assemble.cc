@@ -320,28 +320,33 @@ struct Assembler {
   // A limit is in the problem when this step could reach it.
   bool may_reach(double phi, double speed) const { return phi < 4 * dt * std::max(speed, 1.0); }
 
+  void add_limits(int dof, int q, const Range& limits) {
+    const double speed = std::max(std::abs(state.v[dof]), std::abs(motion.v_star[dof]));
+    for (const double sign : {1.0, -1.0}) {
+      const double phi = sign > 0 ? state.q[q] - limits.lower : limits.upper - state.q[q];
+      if (!may_reach(phi, speed)) continue;
+      ScalarLaw law = make_law(phi, delassus.calc(dof), kInfinity, -1);
+      law.lower = 0;
+      problem.dof_laws.push_back({dof, sign, law});
+    }
+  }
+
   void add_dof_laws() {
-    for (const ModelJoint& joint : model.joints) {
-      const int n = num_velocities(joint.type);
-      if (n == 0 || sleeps(joint.v)) continue;
+    for (const LimitedJoint& limited : model.limited_joints) {
+      if (limited.dof >= 0) {
+        if (!sleeps(limited.dof)) add_limits(limited.dof, limited.q, limited.limits);
+        continue;
+      }
+      const ModelJoint& joint = model.joints[limited.joint];
+      if (sleeps(joint.v)) continue;
       if (joint.type == JointType::ball) {
         if (!joint.limits.empty()) add_ball_limit(joint);
       } else {
-        for (int i = 0; i < static_cast<int>(joint.limits.size()); ++i) {
-          const int dof = joint.v + i;
-          const double q = state.q[model.dofs[dof].q];
-          const double speed = std::max(std::abs(state.v[dof]), std::abs(motion.v_star[dof]));
-          for (const double sign : {1.0, -1.0}) {
-            const double phi = sign > 0 ? q - joint.limits[i].lower : joint.limits[i].upper - q;
-            if (!may_reach(phi, speed)) continue;
-            ScalarLaw law = make_law(phi, delassus.calc(dof), kInfinity, -1);
-            law.lower = 0;
-            problem.dof_laws.push_back({dof, sign, law});
-          }
-        }
+        for (int i = 0; i < static_cast<int>(joint.limits.size()); ++i)
+          add_limits(joint.v + i, model.dofs[joint.v + i].q, joint.limits[i]);
       }
       if (joint.dry_friction > 0) {
-        for (int k = joint.v; k < joint.v + n; ++k) {
+        for (int k = joint.v; k < joint.v + num_velocities(joint.type); ++k) {
           ScalarLaw law;
           law.mass = 1 / std::max(delassus.calc(k), 1e-18);
           law.R = problem.options.sigma / law.mass;
@@ -391,6 +396,7 @@ struct Assembler {
 
   void add_tendons() {
     for (const ModelTendon& tendon : model.tendons) {
+      if (!tendon.limits && !(tendon.dry_friction > 0)) continue;
       if (tendon.transmission.terms.empty() || sleeps(tendon.transmission.terms.front().dof)) continue;
       double length = 0, speed = 0;
       for (const auto& term : tendon.transmission.terms) {

@@ -14,6 +14,7 @@ namespace {
 // solved to the end before anything comes in, and at last everything does.
 constexpr int kMostInterrupts = 10, kMostRounds = 15;
 constexpr int kSizeOfBlock = 32;    // contacts and other constraints: a few microseconds of work
+constexpr int kSquaredDofs = 16;    // of a tree: as much work as a contact
 constexpr int kGroupsInBlock = 64;  // likewise
 
 bool acts_on(const std::vector<char>& trees, const Problem& problem, const ConstraintGroup& group) {
@@ -57,7 +58,7 @@ struct NewtonWorkspace::Solvers {
   void make_solvers(const Problem& problem, const Islands& islands, int num_threads, const Try& try_out);
   Solver take(int num_dofs);
   void put_back(int num_dofs, Solver solver);
-  void make_blocks();
+  void make_blocks(const Problem& problem, const Islands& islands);
   void find_kept(const Problem& problem, std::span<const char> kept, std::vector<char>* is_kept);
   void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads,
                  const std::vector<char>& is_kept);
@@ -195,11 +196,19 @@ void NewtonWorkspace::Solvers::put_back(int num_dofs, Solver solver) {
   })->free.push_back(std::move(solver));
 }
 
-void NewtonWorkspace::Solvers::make_blocks() {
+void NewtonWorkspace::Solvers::make_blocks(const Problem& problem, const Islands& islands) {
+  const auto load_of_trees = [&](const Island& island) {
+    int load = 0;
+    for (int k = island.tree_begin; k < island.tree_end; ++k) {
+      const int n = problem.model->trees[islands.trees[k]].num_dofs();
+      load += n * n / kSquaredDofs;
+    }
+    return load;
+  };
   blocks.assign(1, 0);
   int load = 0;
   for (int k = 0; k < static_cast<int>(order.size()); ++k) {
-    load += size[order[k]];
+    load += size[order[k]] + load_of_trees(islands.list[order[k]]);
     if (load < kSizeOfBlock && k + 1 < static_cast<int>(order.size())) continue;
     blocks.push_back(k + 1);
     load = 0;
@@ -333,7 +342,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
                                    come_in && round < kMostInterrupts ? idle : std::span<const int>());
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
     };
-    s.make_blocks();
+    s.make_blocks(problem, islands);
     s.v_next = workspace->v;
     threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int b) {
       NewtonWorkspace::Solvers::Solver shared;

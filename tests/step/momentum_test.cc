@@ -86,10 +86,24 @@ TEST(Momentum, APlacementIsTakenOverAtTheVerySamePositionsOnly) {
     const double before = x;
     x = std::nextafter(x, 10);
     EXPECT_FALSE(copy_placement(model, workspace, q, 0, &copied));
+    EXPECT_FALSE(take_placement(q, &workspace, &start));
     x = before;
   }
+  const double before = q[7];
   q[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(copy_placement(model, workspace, q, 0, &copied));
+  EXPECT_FALSE(take_placement(q, &workspace, &start));
+  q[7] = before;
+  EXPECT_TRUE(take_placement(q, &workspace, &start));
+  EXPECT_EQ(start.S, plain.S);
+  EXPECT_EQ(start.origin, plain.origin);
+  EXPECT_FALSE(take_placement(q, &workspace, &start));  // it is gone
+  EXPECT_FALSE(copy_placement(model, workspace, q, 0, &copied));
+
+  MomentumWorkspace unused = make_momentum_workspace(model);
+  q.setConstant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(copy_placement(model, unused, q, 0, &copied));
+  EXPECT_FALSE(take_placement(q, &unused, &copied));
 }
 
 TEST(Momentum, DriftsAtTheOrderOfTheSchemeWhenTheCorrectionIsOff) {
