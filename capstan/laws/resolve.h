@@ -76,21 +76,21 @@ struct Resolvent<LaggedLaw<Normal, kRegularized>> {
     }
     Vec3 u = z;
     u.z() = resolve_normal<Normal>(d.normal, rho.z(), z.z() + d.bias.z()) - d.bias.z();
-    // rho (t - s) = f s / sqrt(s^2 + e^2) for the slip s, t that of z, f the largest friction. The right side
-    // is concave: Newton from the left closes in monotonically.
-    const double f = d.mu_xx * d.normal_impulse;
-    const double x = z.x() + d.bias.x(), y = z.y() + d.bias.y(), t = std::sqrt(x * x + y * y);
-    if (!(f > 0) || !(t > 0)) return u;
-    const double r = rho.x(), e = d.slip / d.mu_xx;
-    double s = std::max(t - f / r, t * r / (r + f / e));
+    // rho (t - s) = n0 mu^2 s / sqrt(s^2 + eps^2) for the slip s, times mu, t that of z. The right side is
+    // concave: Newton from the left closes in monotonically. Both sides by S^3, which saves divisions.
+    const double x = z.x() + d.bias.x(), y = z.y() + d.bias.y(), t = d.mu_xx * std::sqrt(x * x + y * y);
+    const double a = d.mu_xx * d.mu_xx * d.normal_impulse / rho.x(), e = d.slip;
+    if (!(a > 0) || !(t > 0)) return u;
+    double s = std::max(t - a, t * e / (e + a));
     for (int i = 0; i < 12; ++i) {
-      const double S = std::sqrt(s * s + e * e);
-      const double step = (r * (t - s) - f * s / S) / (r + f * e * e / (S * S * S));
+      const double S2 = s * s + e * e, S = std::sqrt(S2), S3 = S2 * S;
+      const double step = ((t - s) * S3 - a * s * S2) / (S3 + a * e * e);
       s += step;
       if (!(std::abs(step) > 1e-4 * s)) break;
     }
-    u.x() = s / t * x - d.bias.x();
-    u.y() = s / t * y - d.bias.y();
+    const double part = s / t;
+    u.x() = part * x - d.bias.x();
+    u.y() = part * y - d.bias.y();
     return u;
   }
 
