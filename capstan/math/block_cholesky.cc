@@ -196,20 +196,21 @@ FactorResult BlockCholesky::Data::factor_fronts(const BlockMatrix& matrix, bool 
         copy_block<0, 0>(from, copy.rows, copy.columns, copy.transposed, to, ld);
       }
     }
+    const auto for_each_child = [&](const auto& f) {
+      for (int k = front.children; k < front.children_end; ++k) f(symbolic.fronts[symbolic.children[k]]);
+    };
+    for_each_child([&](const Front& child) {
+      kernels.add_to_panel(child, symbolic.runs.data() + child.runs, update(child), front, panel);
+    });
     double* const below = update(front);
-    const bool leaf = front.children == front.children_end && front.num_pivots > 0;
-    if (!leaf) {
-      for (int c = 0; c < front.update_rows; ++c) {
-        const int first = c / kPad * kPad;
-        std::memset(below + first + c * static_cast<long>(front.update_rows), 0,
-                    sizeof(double) * (front.update_rows - first));
-      }
-      for (int k = front.children; k < front.children_end; ++k) {
-        const Front& child = symbolic.fronts[symbolic.children[k]];
-        kernels.add_update(child, symbolic.runs.data() + child.runs, update(child), front, panel, below);
-      }
+    const int failed = kernels.factor(front, panel, below);
+    if (front.num_pivots == 0) {
+      std::memset(below, 0, sizeof(double) * front.update_rows * static_cast<long>(front.update_rows));
     }
-    const int failed = kernels.factor(front, panel, below, leaf);
+    // Only now: so U begins as a product, and not as zeros.
+    for_each_child([&](const Front& child) {
+      kernels.add_to_update(child, symbolic.runs.data() + child.runs, update(child), front, below);
+    });
     if (failed >= 0) {
       const int row = front.pivot_start + failed;
       for (const int b : symbolic.block_order) {

@@ -1,11 +1,13 @@
 // Written once for vectors of W doubles (compiler vector extensions, no intrinsics) and instantiated for the
-// plain target (SSE2, NEON) and, on x86-64, for AVX2 with fused multiply-add; the processor decides at start.
-// Tiles of R vectors by up to 4 columns stay in registers. Everything is forced inline, because a function
+// plain target (SSE2, NEON) and, on x86-64, for AVX2 with fused multiply-add and for AVX-512; the processor
+// decides at start. Tiles of R vectors by up to 4 columns stay in registers. Vectors wider than kPad are for
+// most of the rows, and others of kPad for those that remain. Everything is forced inline, because a function
 // can only be compiled for AVX2 together with all that it calls.
 #include "capstan/math/front_kernels.h"
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "capstan/math/clones.h"
 
@@ -26,37 +28,55 @@ struct VectorOf<4> {
   typedef double type __attribute__((vector_size(32), may_alias));
   typedef double loose __attribute__((vector_size(32), may_alias, aligned(8)));
 };
+template <>
+struct VectorOf<8> {
+  typedef double type __attribute__((vector_size(64), may_alias, aligned(32)));  // kPad doubles
+};
 
-// W: doubles of a vector. R: vectors of a tile, so that R * 4 sums fit into the registers.
-template <int W, int R>
+// B: doubles of a vector. R: vectors of a tile, so that R * 4 sums fit into the registers.
+template <int B, int R>
 struct Kernels {
+  static constexpr int W = B < kPad ? B : kPad;
   using V = typename VectorOf<W>::type;
   using Loose = typename VectorOf<W>::loose;  // without alignment
-  static_assert(kPad % W == 0);
+  template <int N>
+  using VectorN = typename VectorOf<N>::type;
+  static_assert(kPad % W == 0 && B % W == 0);
   static constexpr int kStep = kPad / W;  // vectors that make kPad rows
 
+  // Calls f<N, T>(i) for T vectors of N rows from i on, until all rows [i, end) have been in one; i and
+  // end are multiples of kPad.
+  template <class F>
+  static CAPSTAN_INLINE inline void for_each_tile(int i, int end, const F& f) {
+    for (; i + R * B <= end; i += R * B) f.template operator()<B, R>(i);
+    if constexpr (B > kPad) {
+      for (; i + B <= end; i += B) f.template operator()<B, 1>(i);
+    }
+    for (; i < end; i += kPad) f.template operator()<W, kStep>(i);
+  }
+
   // sum[r][c] -= A(:, k) B(c, k) over k, A and B in columns of the same leading dimension.
-  template <int T, int C>
-  static CAPSTAN_INLINE inline void subtract_product(const double* A, const double* B, long ld, int depth,
-                                                     V (&sum)[T][C]) {
-    for (int k = 0; k < depth; ++k, A += ld, B += ld) {
-      V a[T];
-      for (int r = 0; r < T; ++r) a[r] = reinterpret_cast<const V*>(A)[r];
+  template <int N, int T, int C>
+  static CAPSTAN_INLINE inline void subtract_product(const double* A, const double* B_row, long ld, int depth,
+                                                     VectorN<N> (&sum)[T][C]) {
+    for (int k = 0; k < depth; ++k, A += ld, B_row += ld) {
+      VectorN<N> a[T];
+      for (int r = 0; r < T; ++r) a[r] = reinterpret_cast<const VectorN<N>*>(A)[r];
       for (int c = 0; c < C; ++c) {
-        for (int r = 0; r < T; ++r) sum[r][c] -= a[r] * B[c];
+        for (int r = 0; r < T; ++r) sum[r][c] -= a[r] * B_row[c];
       }
     }
   }
 
   // T vectors of rows, C columns: X = (X - A B^T) D^-T with D a factored C x C lower triangle.
-  template <int T, int C>
-  static CAPSTAN_INLINE inline void eliminate_rows(const double* A, const double* B, long ld, int depth,
+  template <int N, int T, int C>
+  static CAPSTAN_INLINE inline void eliminate_rows(const double* A, const double* B_row, long ld, int depth,
                                                    const double* D, double* X) {
-    V x[T][C];
+    VectorN<N> x[T][C];
     for (int c = 0; c < C; ++c) {
-      for (int r = 0; r < T; ++r) x[r][c] = reinterpret_cast<const V*>(X + c * ld)[r];
+      for (int r = 0; r < T; ++r) x[r][c] = reinterpret_cast<const VectorN<N>*>(X + c * ld)[r];
     }
-    subtract_product<T, C>(A, B, ld, depth, x);
+    subtract_product<N, T, C>(A, B_row, ld, depth, x);
     for (int c = 0; c < C; ++c) {
       for (int b = 0; b < c; ++b) {
         for (int r = 0; r < T; ++r) x[r][c] -= x[r][b] * D[c + b * ld];
@@ -64,7 +84,7 @@ struct Kernels {
       for (int r = 0; r < T; ++r) x[r][c] *= D[c + c * ld];
     }
     for (int c = 0; c < C; ++c) {
-      for (int r = 0; r < T; ++r) reinterpret_cast<V*>(X + c * ld)[r] = x[r][c];
+      for (int r = 0; r < T; ++r) reinterpret_cast<VectorN<N>*>(X + c * ld)[r] = x[r][c];
     }
   }
 
@@ -80,7 +100,7 @@ struct Kernels {
     for (int c = 0; c < C; ++c) {
       for (int r = 0; r < kStep; ++r) d[r][c] = reinterpret_cast<const V*>(D + c * ld)[r];
     }
-    subtract_product<kStep, C>(A + j, A + j, ld, depth, d);
+    subtract_product<W, kStep, C>(A + j, A + j, ld, depth, d);
     double t[C][kPad];
     for (int c = 0; c < C; ++c) {
       for (int r = 0; r < kPad; ++r) t[c][r] = d[r / W][c][r % W];
@@ -101,30 +121,29 @@ struct Kernels {
     for (int c = 0; c < C; ++c) {
       for (int r = c; r < C; ++r) D[r + c * ld] = t[c][r];
     }
-    int i = j + kPad;
-    for (; i + R * W <= rows; i += R * W)
-      eliminate_rows<R, C>(A + i, A + j, ld, depth, D, panel + i + j * ld);
-    for (; i < rows; i += kPad) eliminate_rows<kStep, C>(A + i, A + j, ld, depth, D, panel + i + j * ld);
+    for_each_tile(j + kPad, rows, [&]<int N, int T>(int i) CAPSTAN_INLINE {
+      eliminate_rows<N, T, C>(A + i, A + j, ld, depth, D, panel + i + j * ld);
+    });
     return -1;
   }
 
   // X(:, c) = (assign ? 0 : X(:, c)) - A B(c, :)^T
-  template <int T, int C>
-  static CAPSTAN_INLINE inline void update_tile(const double* A, const double* B, long ld, int depth,
+  template <int N, int T, int C>
+  static CAPSTAN_INLINE inline void update_tile(const double* A, const double* B_row, long ld, int depth,
                                                 double* X, long ldx, bool assign) {
-    V x[T][C];
+    VectorN<N> x[T][C];
     if (assign) {
       for (int c = 0; c < C; ++c) {
-        for (int r = 0; r < T; ++r) x[r][c] = V{};
+        for (int r = 0; r < T; ++r) x[r][c] = VectorN<N>{};
       }
     } else {
       for (int c = 0; c < C; ++c) {
-        for (int r = 0; r < T; ++r) x[r][c] = reinterpret_cast<const V*>(X + c * ldx)[r];
+        for (int r = 0; r < T; ++r) x[r][c] = reinterpret_cast<const VectorN<N>*>(X + c * ldx)[r];
       }
     }
-    subtract_product<T, C>(A, B, ld, depth, x);
+    subtract_product<N, T, C>(A, B_row, ld, depth, x);
     for (int c = 0; c < C; ++c) {
-      for (int r = 0; r < T; ++r) reinterpret_cast<V*>(X + c * ldx)[r] = x[r][c];
+      for (int r = 0; r < T; ++r) reinterpret_cast<VectorN<N>*>(X + c * ldx)[r] = x[r][c];
     }
   }
 
@@ -132,38 +151,32 @@ struct Kernels {
   template <int C>
   static CAPSTAN_INLINE inline void update_columns(const double* A, long ld, int depth, int rows, int j,
                                                    double* panel) {
-    int i = j;
-    for (; i + R * W <= rows; i += R * W) {
-      update_tile<R, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
-    }
-    for (; i < rows; i += kPad) {
-      update_tile<kStep, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
-    }
+    for_each_tile(j, rows, [&]<int N, int T>(int i) CAPSTAN_INLINE {
+      update_tile<N, T, C>(A + i, A + j, ld, depth, panel + i + j * ld, ld, false);
+    });
   }
 
   // The lower triangle of U -= A A^T, a row of tiles at a time: the rows of A stay in the nearest cache.
   // Tiles on the diagonal reach above it by less than kPad rows.
   static CAPSTAN_INLINE inline void update_triangle(const double* A, long ld, int depth, int n, double* U,
                                                     bool assign) {
-    int i = 0;
-    for (; i + R * W <= n; i += R * W) {
-      for (int j = 0; j <= i; j += 4) {
-        update_tile<R, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
-      }
-      for (int j = i + kPad; j < i + R * W; j += 4) {
-        for (int k = j; k < i + R * W; k += kPad) {
-          update_tile<kStep, 4>(A + k, A + j, ld, depth, U + k + j * static_cast<long>(n), n, assign);
+    const auto update = [&]<int N, int T>(int i, int j) CAPSTAN_INLINE {
+      update_tile<N, T, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
+    };
+    for_each_tile(0, n, [&]<int N, int T>(int i) CAPSTAN_INLINE {
+      for (int j = 0; j <= i; j += 4) update.template operator()<N, T>(i, j);
+      const int end = i + T * N;
+      for (int j = i + kPad; j < end; j += 4) {
+        int k = j;
+        if constexpr (B > kPad) {
+          for (; k + B <= end; k += B) update.template operator()<B, 1>(k, j);
         }
+        for (; k < end; k += kPad) update.template operator()<W, kStep>(k, j);
       }
-    }
-    for (; i < n; i += kPad) {
-      for (int j = 0; j <= i; j += 4) {
-        update_tile<kStep, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
-      }
-    }
+    });
   }
 
-  static CAPSTAN_INLINE inline int factor(const Front& front, double* panel, double* update, bool assign) {
+  static CAPSTAN_INLINE inline int factor(const Front& front, double* panel, double* update) {
     const long ld = front.panel_rows;
     const int rows = front.panel_rows, n = front.num_pivots;
     for (int first = 0; first < n; first += kColumnBlock) {
@@ -202,7 +215,7 @@ struct Kernels {
             update_columns<4>(A, ld, depth, rows, j, panel);
         }
       }
-      update_triangle(A + front.pivot_rows, ld, depth, front.update_rows, update, assign && first == 0);
+      update_triangle(A + front.pivot_rows, ld, depth, front.update_rows, update, first == 0);
     }
     return -1;
   }
@@ -220,28 +233,52 @@ struct Kernels {
     for (; r < length; ++r) to[r] += from[r];
   }
 
-  static CAPSTAN_INLINE inline void add_update(const Front& child, const UpdateRun* runs,
-                                               const double* child_update, const Front& parent, double* panel,
-                                               double* update) {
-    const int num_runs = child.runs_end - child.runs;
-    const long ld = child.update_rows;
-    const int gap = parent.pivot_rows - parent.num_pivots;
-    for (int a = 0; a < num_runs; ++a) {
-      const UpdateRun& columns = runs[a];
-      const bool pivot = columns.to < parent.num_pivots;
-      for (int c = 0; c < columns.length; ++c) {
-        const double* from = child_update + (columns.from + c) * ld;
-        double* to =
-            pivot ? panel + (columns.to + c) * static_cast<long>(parent.panel_rows)
-                  : update + (columns.to + c - parent.num_pivots) * static_cast<long>(parent.update_rows) -
-                        parent.num_pivots;
-        const int shift = pivot ? gap : 0;  // of rows that are not pivots
-        add(from + columns.from + c, columns.length - c, to + columns.to + c);
-        for (int b = a + 1; b < num_runs; ++b) {
-          const UpdateRun& rows = runs[b];
-          add(from + rows.from, rows.length, to + rows.to + (rows.to < parent.num_pivots ? 0 : shift));
-        }
-      }
+  // Adds `rows` x `columns` numbers.
+  static CAPSTAN_INLINE inline void add_block(const double* from, long ld_from, int rows, int columns,
+                                              double* to, long ld_to) {
+    if (rows == 6) {
+      for (int c = 0; c < columns; ++c, from += ld_from, to += ld_to) add(from, 6, to);
+    } else {
+      for (int c = 0; c < columns; ++c, from += ld_from, to += ld_to) add(from, rows, to);
+    }
+  }
+
+  // A run of columns of a child's U, from its diagonal on; row k of the parent is at to + k, or to + k + gap
+  // where it is no pivot.
+  static CAPSTAN_INLINE inline void add_columns(const UpdateRun* runs, const UpdateRun* runs_end,
+                                                const double* from, long ld_from, double* to, long ld_to,
+                                                int num_pivots, int gap) {
+    const auto to_row = [&](const UpdateRun& run) { return to + run.to + (run.to < num_pivots ? 0 : gap); };
+    const int columns = runs->length;
+    for (int c = 0; c < columns; ++c) {
+      add(from + c * ld_from + runs->from + c, columns - c, to_row(*runs) + c * ld_to + c);
+    }
+    for (const UpdateRun* rows = runs + 1; rows < runs_end; ++rows) {
+      add_block(from + rows->from, ld_from, rows->length, columns, to_row(*rows), ld_to);
+    }
+  }
+
+  static CAPSTAN_INLINE inline void add_to_panel(const Front& child, const UpdateRun* runs,
+                                                 const double* child_update, const Front& parent,
+                                                 double* panel) {
+    const UpdateRun* const end = runs + (child.runs_end - child.runs);
+    const long ld_from = child.update_rows, ld_to = parent.panel_rows;
+    for (; runs < end && runs->to < parent.num_pivots; ++runs) {
+      add_columns(runs, end, child_update + runs->from * ld_from, ld_from, panel + runs->to * ld_to, ld_to,
+                  parent.num_pivots, parent.pivot_rows - parent.num_pivots);
+    }
+  }
+
+  static CAPSTAN_INLINE inline void add_to_update(const Front& child, const UpdateRun* runs,
+                                                  const double* child_update, const Front& parent,
+                                                  double* update) {
+    const UpdateRun* const end = runs + (child.runs_end - child.runs);
+    const long ld_from = child.update_rows, ld_to = parent.update_rows;
+    for (; runs < end; ++runs) {
+      const int column = runs->to - parent.num_pivots;
+      if (column < 0) continue;
+      add_columns(runs, end, child_update + runs->from * ld_from, ld_from, update + column * ld_to, ld_to,
+                  parent.num_pivots, -parent.num_pivots);
     }
   }
 
@@ -358,17 +395,18 @@ struct Kernels {
     }
   }
 
-  static constexpr int kM = kManyColumns / W;  // vectors of a row
+  using VM = VectorN<B>;
+  static constexpr int kM = kManyColumns / B;  // vectors of a row
   static constexpr int kT = 8 / kM;            // rows at a time
 
-  // sum -= L y: kT rows of L, `depth` columns; L(r, k) at L[r + k ld], or transposed at L[k + r ld].
-  template <bool kTransposed>
+  // sum -= L y: T rows of L, `depth` columns; L(r, k) at L[r + k ld], or transposed at L[k + r ld].
+  template <bool kTransposed, int T>
   static CAPSTAN_INLINE inline void subtract_many(const double* L, long ld, int depth, const double* y,
-                                                  V (&sum)[kT][kM]) {
+                                                  VM (&sum)[T][kM]) {
     for (int k = 0; k < depth; ++k) {
-      V b[kM];
-      for (int c = 0; c < kM; ++c) b[c] = reinterpret_cast<const V*>(y)[k * kM + c];
-      for (int r = 0; r < kT; ++r) {
+      VM b[kM];
+      for (int c = 0; c < kM; ++c) b[c] = reinterpret_cast<const VM*>(y)[k * kM + c];
+      for (int r = 0; r < T; ++r) {
         const double l = kTransposed ? L[k + r * ld] : L[r + k * ld];
         for (int c = 0; c < kM; ++c) sum[r][c] -= b[c] * l;
       }
@@ -378,10 +416,10 @@ struct Kernels {
   // One row, for what remains.
   template <bool kTransposed>
   static CAPSTAN_INLINE inline void subtract_one(const double* L, long ld, int depth, const double* y,
-                                                 V (&sum)[kM]) {
+                                                 VM (&sum)[kM]) {
     for (int k = 0; k < depth; ++k) {
       const double l = kTransposed ? L[k] : L[k * ld];
-      for (int c = 0; c < kM; ++c) sum[c] -= reinterpret_cast<const V*>(y)[k * kM + c] * l;
+      for (int c = 0; c < kM; ++c) sum[c] -= reinterpret_cast<const VM*>(y)[k * kM + c] * l;
     }
   }
 
@@ -389,11 +427,11 @@ struct Kernels {
                                                        double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots;
-    V* y = reinterpret_cast<V*>(y1);
+    VM* y = reinterpret_cast<VM*>(y1);
     for (int j = 0; j < n; j += kT) {
       const int rows = n - j < kT ? n - j : kT;
       if (rows == kT) {
-        V sum[kT][kM];
+        VM sum[kT][kM];
         for (int r = 0; r < kT; ++r) {
           for (int c = 0; c < kM; ++c) sum[r][c] = y[(j + r) * kM + c];
         }
@@ -403,35 +441,38 @@ struct Kernels {
         }
       }
       for (int r = 0; r < rows; ++r) {
-        V sum[kM];
+        VM sum[kM];
         for (int c = 0; c < kM; ++c) sum[c] = y[(j + r) * kM + c];
         const int first = rows == kT ? j : 0;
         subtract_one<false>(panel + j + r + first * ld, ld, j + r - first, y1 + first * kManyColumns, sum);
         for (int c = 0; c < kM; ++c) y[(j + r) * kM + c] = sum[c] * panel[(j + r) * (ld + 1)];
       }
     }
-    for (int i = 0; i < front.update_rows; i += kT) {
-      V sum[kT][kM];
-      for (int r = 0; r < kT; ++r) {
-        for (int c = 0; c < kM; ++c) sum[r][c] = V{};
+    const auto multiply = [&]<int T>(int i, std::integral_constant<int, T>) CAPSTAN_INLINE {
+      VM sum[T][kM];
+      for (int r = 0; r < T; ++r) {
+        for (int c = 0; c < kM; ++c) sum[r][c] = VM{};
       }
       subtract_many<false>(panel + front.pivot_rows + i, ld, n, y1, sum);
-      for (int r = 0; r < kT; ++r) {
-        for (int c = 0; c < kM; ++c) reinterpret_cast<V*>(below)[(i + r) * kM + c] = sum[r][c];
+      for (int r = 0; r < T; ++r) {
+        for (int c = 0; c < kM; ++c) reinterpret_cast<VM*>(below)[(i + r) * kM + c] = sum[r][c];
       }
-    }
+    };
+    int i = 0;
+    for (; i + kT <= front.update_rows; i += kT) multiply(i, std::integral_constant<int, kT>());
+    if (kT > kPad && i < front.update_rows) multiply(i, std::integral_constant<int, kPad>());
   }
 
   static CAPSTAN_INLINE inline void solve_backward_many(const Front& front, const double* panel, double* y1,
                                                         const double* below) {
     const long ld = front.panel_rows;
     const int n = front.num_pivots, n_below = front.num_updates;
-    V* y = reinterpret_cast<V*>(y1);
+    VM* y = reinterpret_cast<VM*>(y1);
     for (int j = (n - 1) / kT * kT; j >= 0 && n > 0; j -= kT) {
       const int rows = n - j < kT ? n - j : kT;
       const int done = j + rows;
       if (rows == kT) {
-        V sum[kT][kM];
+        VM sum[kT][kM];
         for (int r = 0; r < kT; ++r) {
           for (int c = 0; c < kM; ++c) sum[r][c] = y[(j + r) * kM + c];
         }
@@ -443,7 +484,7 @@ struct Kernels {
       }
       for (int r = rows - 1; r >= 0; --r) {
         const double* column = panel + (j + r) * ld;
-        V sum[kM];
+        VM sum[kM];
         for (int c = 0; c < kM; ++c) sum[c] = y[(j + r) * kM + c];
         if (rows < kT) subtract_one<true>(column + front.pivot_rows, ld, n_below, below, sum);
         subtract_one<true>(column + j + r + 1, ld, done - j - r - 1, y1 + (j + r + 1) * kManyColumns, sum);
@@ -456,15 +497,15 @@ struct Kernels {
                                                  double* product) {
     constexpr int kC = 4;  // columns of a at a time
     for (int first = 0; first < kManyColumns; first += kC) {
-      V sum[kC][kM];
-      V* const out = reinterpret_cast<V*>(product) + first * kM;
+      VM sum[kC][kM];
+      VM* const out = reinterpret_cast<VM*>(product) + first * kM;
       for (int i = 0; i < kC; ++i) {
         for (int c = 0; c < kM; ++c) sum[i][c] = out[i * kM + c];
       }
       for (int r = 0; r < rows; ++r) {
         for (int i = 0; i < kC; ++i) {
           const double x = a[r * kManyColumns + first + i];
-          for (int c = 0; c < kM; ++c) sum[i][c] += reinterpret_cast<const V*>(b)[r * kM + c] * x;
+          for (int c = 0; c < kM; ++c) sum[i][c] += reinterpret_cast<const VM*>(b)[r * kM + c] * x;
         }
       }
       for (int i = 0; i < kC; ++i) {
@@ -475,42 +516,51 @@ struct Kernels {
 };
 
 // One set of plain functions for a target.
-#define CAPSTAN_FRONT_KERNELS(name, target, W, R)                                                            \
-  namespace name {                                                                                           \
-  target int factor(const Front& f, double* panel, double* update, bool assign) {                            \
-    return Kernels<W, R>::factor(f, panel, update, assign);                                                  \
-  }                                                                                                          \
-  target void add_update(const Front& c, const UpdateRun* r, const double* u, const Front& p, double* panel, \
-                         double* update) {                                                                   \
-    Kernels<W, R>::add_update(c, r, u, p, panel, update);                                                    \
-  }                                                                                                          \
-  target void solve_forward(const Front& f, const double* panel, double* y1, double* below) {                \
-    Kernels<W, R>::solve_forward(f, panel, y1, below);                                                       \
-  }                                                                                                          \
-  target void solve_backward(const Front& f, const double* panel, double* y1, const double* below) {         \
-    Kernels<W, R>::solve_backward(f, panel, y1, below);                                                      \
-  }                                                                                                          \
-  target void solve_forward_many(const Front& f, const double* panel, double* y1, double* below) {           \
-    Kernels<W, R>::solve_forward_many(f, panel, y1, below);                                                  \
-  }                                                                                                          \
-  target void solve_backward_many(const Front& f, const double* panel, double* y1, const double* below) {    \
-    Kernels<W, R>::solve_backward_many(f, panel, y1, below);                                                 \
-  }                                                                                                          \
-  target void add_products(const double* a, const double* b, int rows, double* product) {                    \
-    Kernels<W, R>::add_products(a, b, rows, product);                                                        \
-  }                                                                                                          \
-  constexpr FrontKernels table = {                                                                           \
-      factor,       add_update, solve_forward, solve_backward, solve_forward_many, solve_backward_many,      \
-      add_products, #name};                                                                                  \
+#define CAPSTAN_FRONT_KERNELS(name, target, B, R)                                                         \
+  namespace name {                                                                                        \
+  target int factor(const Front& f, double* panel, double* update) {                                      \
+    return Kernels<B, R>::factor(f, panel, update);                                                       \
+  }                                                                                                       \
+  target void add_to_panel(const Front& c, const UpdateRun* r, const double* u, const Front& p,           \
+                           double* panel) {                                                               \
+    Kernels<B, R>::add_to_panel(c, r, u, p, panel);                                                       \
+  }                                                                                                       \
+  target void add_to_update(const Front& c, const UpdateRun* r, const double* u, const Front& p,          \
+                            double* update) {                                                             \
+    Kernels<B, R>::add_to_update(c, r, u, p, update);                                                     \
+  }                                                                                                       \
+  target void solve_forward(const Front& f, const double* panel, double* y1, double* below) {             \
+    Kernels<B, R>::solve_forward(f, panel, y1, below);                                                    \
+  }                                                                                                       \
+  target void solve_backward(const Front& f, const double* panel, double* y1, const double* below) {      \
+    Kernels<B, R>::solve_backward(f, panel, y1, below);                                                   \
+  }                                                                                                       \
+  target void solve_forward_many(const Front& f, const double* panel, double* y1, double* below) {        \
+    Kernels<B, R>::solve_forward_many(f, panel, y1, below);                                               \
+  }                                                                                                       \
+  target void solve_backward_many(const Front& f, const double* panel, double* y1, const double* below) { \
+    Kernels<B, R>::solve_backward_many(f, panel, y1, below);                                              \
+  }                                                                                                       \
+  target void add_products(const double* a, const double* b, int rows, double* product) {                 \
+    Kernels<B, R>::add_products(a, b, rows, product);                                                     \
+  }                                                                                                       \
+  constexpr FrontKernels table = {factor,         add_to_panel,       add_to_update,       solve_forward, \
+                                  solve_backward, solve_forward_many, solve_backward_many, add_products,  \
+                                  #name};                                                                 \
   }
 
 CAPSTAN_FRONT_KERNELS(plain, , 2, 2)
 #if defined(__x86_64__)
 CAPSTAN_FRONT_KERNELS(avx2, __attribute__((target("avx2,fma"))), 4, 3)
+CAPSTAN_FRONT_KERNELS(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,fma"))), 8, 3)
 #endif
 
 const FrontKernels& choose() {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    return avx512::table;
+  }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::table;
 #endif
   return plain::table;

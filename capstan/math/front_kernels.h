@@ -12,12 +12,14 @@ inline constexpr int kManyColumns =
     8;  // right-hand sides that solve_forward_many and solve_backward_many take
 
 struct FrontKernels {
-  // Factors the panel in place; then U -= L21 L21^T, or U = -L21 L21^T when `assign`. Returns -1, or the
-  // pivot column that is not above zero.
-  int (*factor)(const Front& front, double* panel, double* update, bool assign);
-  // Adds the lower triangle of a child's U to the parent's panel and U.
-  void (*add_update)(const Front& child, const UpdateRun* runs, const double* child_update,
-                     const Front& parent, double* panel, double* update);
+  // Factors the panel in place; then U = -L21 L21^T, if there is any pivot. Returns -1, or the pivot column
+  // that is not above zero.
+  int (*factor)(const Front& front, double* panel, double* update);
+  // Adds the lower triangle of a child's U to the parent's panel, and what is not of the panel to its U.
+  void (*add_to_panel)(const Front& child, const UpdateRun* runs, const double* child_update,
+                       const Front& parent, double* panel);
+  void (*add_to_update)(const Front& child, const UpdateRun* runs, const double* child_update,
+                        const Front& parent, double* update);
   // y1 = L11^-1 y1, below = L21 y1 (overwritten). Up to kPad - 1 values after y1 are read and rewritten
   // unchanged; they must be finite.
   void (*solve_forward)(const Front& front, const double* panel, double* y1, double* below);
