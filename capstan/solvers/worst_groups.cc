@@ -23,7 +23,8 @@
 namespace capstan {
 namespace {
 
-constexpr int kMostRows = 48;
+constexpr int kMostRows =
+    48;  // whole fours; the leading dimension of W and M, whose rows of padding are zero
 constexpr int kMostGroups = 16;
 constexpr int kDofsForARow = 8;  // of the island: a small one has its next step for less
 constexpr int kLeastRows = 6;
@@ -31,67 +32,89 @@ constexpr double kNegligible = 1e-3;  // of the merit of all contacts
 constexpr int kMostIterations = 12;
 constexpr double kOfOthers = 0.1, kOfBefore = 1e-8;  // merits that are small enough
 
-// M += W dG, where dG is zero but for Size x Size at (row, row).
+CAPSTAN_INLINE inline Four& four(double* x) {
+  return *reinterpret_cast<Four*>(x);
+}
+CAPSTAN_INLINE inline const Four& four(const double* x) {
+  return *reinterpret_cast<const Four*>(x);
+}
+
+// Columns [row, row + Size) of M = 1 + W dG, where dG is zero but for Size x Size at (row, row).
 template <int Size>
-CAPSTAN_INLINE inline void add_product(const double* W, int n, const double* dG, int row, double* M) {
-  for (int c = 0; c < Size; ++c) {
-    for (int k = 0; k < Size; ++k) {
-      const double g = dG[Size * c + k];
-      for (int i = 0; i < n; ++i) M[n * (row + c) + i] += W[n * (row + k) + i] * g;
+CAPSTAN_INLINE inline void set_columns(const double* W, int n, const double* dG, int row, double* M) {
+  for (int i = 0; i < n; i += 4) {
+    for (int c = 0; c < Size; ++c) {
+      Four sum = {};
+      for (int k = 0; k < Size; ++k) sum += four(W + kMostRows * (row + k) + i) * dG[Size * c + k];
+      four(M + kMostRows * (row + c) + i) = sum;
     }
   }
+  for (int c = row; c < row + Size; ++c) M[kMostRows * c + c] += 1;
 }
-CAPSTAN_CLONES void add_product(const double* __restrict W, int n, const double* dG, int size, int row,
-                                double* __restrict M) {
+CAPSTAN_CLONES void set_columns(const double* W, int n, const double* dG, int size, int row, double* M) {
   if (size == 3) {
-    add_product<3>(W, n, dG, row, M);
+    set_columns<3>(W, n, dG, row, M);
   } else {
-    add_product<6>(W, n, dG, row, M);
+    set_columns<6>(W, n, dG, row, M);
   }
 }
 
 // y += W f
-CAPSTAN_CLONES void add_product(const double* __restrict W, int n, const double* f, double* __restrict y) {
-  for (int k = 0; k < n; ++k) {
-    for (int i = 0; i < n; ++i) y[i] += W[n * k + i] * f[k];
+CAPSTAN_CLONES void add_product(const double* W, int n, const double* f, double* y) {
+  for (int i = 0; i < n; i += 4) {
+    Four sum = four(y + i);
+    for (int k = 0; k < n; ++k) sum += four(W + kMostRows * k + i) * f[k];
+    four(y + i) = sum;
   }
 }
 
 // x = M^-1 x by Gaussian elimination with exchange of rows; M is overwritten.
-CAPSTAN_CLONES void solve_dense(int n, double* __restrict M, double* __restrict x) {
+CAPSTAN_CLONES void solve_dense(int n, double* M, double* x) {
   for (int k = 0; k < n; ++k) {
-    double* const column = M + n * k;
+    const double* const column = M + kMostRows * k;
     int pivot = k;
     for (int i = k + 1; i < n; ++i) {
       if (std::abs(column[i]) > std::abs(column[pivot])) pivot = i;
     }
     if (pivot != k) {
-      for (int j = k; j < n; ++j) std::swap(M[k + n * j], M[pivot + n * j]);
+      for (int j = k; j < n; ++j) std::swap(M[k + kMostRows * j], M[pivot + kMostRows * j]);
       std::swap(x[k], x[pivot]);
     }
+    const int first = (k + 1) / 4 * 4;
     const double inverse = 1 / column[k];
-    for (int i = k + 1; i < n; ++i) column[i] *= inverse;
+    double factors[kMostRows];  // of row k, to subtract from the rows below; none for those above
+    for (int i = first; i < n; i += 4) four(factors + i) = four(column + i) * inverse;
+    for (int i = first; i <= k; ++i) factors[i] = 0;
     for (int j = k + 1; j < n; ++j) {
-      double* const other = M + n * j;
-      const double factor = other[k];
-      for (int i = k + 1; i < n; ++i) other[i] -= column[i] * factor;
+      double* const other = M + kMostRows * j;
+      const double value = other[k];
+      for (int i = first; i < n; i += 4) four(other + i) -= four(factors + i) * value;
     }
-    for (int i = k + 1; i < n; ++i) x[i] -= column[i] * x[k];
+    for (int i = first; i < n; i += 4) four(x + i) -= four(factors + i) * x[k];
   }
   for (int k = n - 1; k >= 0; --k) {
-    const double* const column = M + n * k;
+    const double* const column = M + kMostRows * k;
     x[k] /= column[k];
     for (int i = 0; i < k; ++i) x[i] -= column[i] * x[k];
   }
 }
 
-// Calls f(J, size) with the Jacobian of a contact in the `size` motions of its group.
+// The Jacobian of a contact in the motions of its group, three or six.
+template <int Size>
+decltype(auto) jacobian(const Problem& problem, int i) {
+  if constexpr (Size == 3) {
+    return Mat3(Mat3::Identity());
+  } else {
+    return (problem.X[i]);
+  }
+}
+// Calls f(J, size) with it.
 template <class F>
 void with_jacobian(const Problem& problem, int i, int rows, const F& f) {
   if (rows == 3) {
-    f(Mat3(Mat3::Identity()), std::integral_constant<int, 3>());
+    f(jacobian<3>(problem, i), std::integral_constant<int, 3>());
   } else {
-    f(problem.X[i], std::integral_constant<int, 6>());
+    f(jacobian<6>(problem, i), std::integral_constant<int, 6>());
   }
 }
 
@@ -169,10 +192,11 @@ bool IslandSolver::settle_worst_groups(int most_rows) {
   const double others = find_worst_groups(most_rows);
   if (worst.empty()) return false;
   const int n = worst_contacts.back().row + worst_contacts.back().rows;
-  double W_values[kMostRows * kMostRows], M_values[kMostRows * kMostRows], columns[4][kMostRows];
-  Eigen::Map<MatX> W(W_values, n, n), M(M_values, n, n);
+  double W_values[kMostRows * kMostRows], M[kMostRows * kMostRows], columns[4][kMostRows] = {};
+  Eigen::Map<MatX, 0, Eigen::OuterStride<kMostRows>> W(W_values, n, n);
   Eigen::Map<VecX> x0(columns[0], n), x(columns[1], n), full(columns[2], n), f(columns[3], n);
   system.calc_influence(worst, W);
+  for (int k = 0; k < n; ++k) std::fill(W_values + kMostRows * k + n, W_values + kMostRows * (k + 1), 0.0);
   double before = 0;
   for (const WorstContact& c : worst_contacts) before += contact_merit[c.at];
   int row = 0;
@@ -185,22 +209,32 @@ bool IslandSolver::settle_worst_groups(int most_rows) {
   // With dG and df the changes of slopes and impulses at v: (1 + W dG) x = x0 + W df.
   double least = before;
   for (int k = 0; k < kMostIterations && least > kOfOthers * others + kOfBefore * before; ++k) {
-    M.setIdentity();
     f.setZero();
     with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
-      for (WorstContact& c : worst_contacts) {
-        decltype(law)::evaluate(contacts[c.at], c.u, nullptr, &c.linear_gamma, &c.slope);
-        c.linear_gamma -= c.slope * (contact_v[c.at] - c.u);
-        with_jacobian(problem(), c.i, c.rows, [&](const auto& J, auto size) {
-          const Eigen::Matrix<double, size(), size()> dG = J.transpose() * (c.slope - slope[c.at]) * J;
-          add_product(W_values, n, dG.data(), size(), c.row, M_values);
-          f.segment<size()>(c.row) += J.transpose() * (c.linear_gamma - linear_gamma[c.at]);
-        });
+      auto c = worst_contacts.begin();
+      const auto add_group = [&](auto size) {
+        const int first = c->row;
+        Eigen::Matrix<double, size(), size()> dG = Eigen::Matrix<double, size(), size()>::Zero();
+        for (; c != worst_contacts.end() && c->row == first; ++c) {
+          decltype(law)::evaluate(contacts[c->at], c->u, nullptr, &c->linear_gamma, &c->slope);
+          c->linear_gamma -= c->slope * (contact_v[c->at] - c->u);
+          const auto& J = jacobian<size()>(problem(), c->i);
+          dG.noalias() += J.transpose() * ((c->slope - slope[c->at]) * J);
+          f.segment<size()>(first) += J.transpose() * (c->linear_gamma - linear_gamma[c->at]);
+        }
+        set_columns(W_values, n, dG.data(), size(), first, M);
+      };
+      while (c != worst_contacts.end()) {
+        if (c->rows == 3) {
+          add_group(std::integral_constant<int, 3>());
+        } else {
+          add_group(std::integral_constant<int, 6>());
+        }
       }
     });
     full = x0;
     add_product(W_values, n, f.data(), full.data());
-    solve_dense(n, M_values, full.data());
+    solve_dense(n, M, full.data());
     double alpha = 1, best_alpha = 1, best = kInfinity;
     for (int h = 0; h < kMaxHalvings; ++h, alpha /= 2) {
       const double trial = try_worst_groups(x, full, alpha, false);
