@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "capstan/laws/contact.h"
+#include "capstan/math/lanes.h"
 
 namespace capstan {
 
@@ -61,6 +62,17 @@ struct HuntCrossley {
   static double resolve(const NormalData& c, double rho, double z) {
     const double free = c.v_hat - z, b = c.c0 + c.c1 * c.offset + rho;
     return c.v_hat - 2 * rho * free / (b + std::sqrt(b * b + 4 * c.c1 * rho * free));
+  }
+  // The same for four contacts, any z: v becomes the root, or z.
+  static CAPSTAN_INLINE void resolve(const ContactData* d, const Four& rho, const Four& z, Four* v) {
+    Four v_hat, c0, c1, offset, root;
+    gather([&](int i) CAPSTAN_INLINE { return d[i].normal.v_hat; }, &v_hat);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].normal.c0; }, &c0);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].normal.c1; }, &c1);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].normal.offset; }, &offset);
+    const Four free = v_hat - z, b = c0 + c1 * offset + rho;
+    square_root(b * b + 4 * c1 * rho * free, &root);
+    *v = free > 0 ? v_hat - 2 * rho * free / (b + root) : z;
   }
 };
 

@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "capstan/laws/contact_laws.h"
+#include "capstan/math/lanes.h"
 
 namespace capstan {
 
@@ -94,6 +95,48 @@ struct Resolvent<LaggedLaw<Normal, kRegularized>> {
     return u;
   }
 
+  // The same for four contacts without tensors; u(i) is z and becomes u.
+  template <class U>
+  static CAPSTAN_INLINE void resolve(const ContactData* d, const Vec3* rho, const U& u) requires
+      requires(const Four& r, Four* v) {
+    Normal::resolve(d, r, r, v);
+  }
+  {
+    Four bias, r, z, mu, a, e, x, y, bias_x, bias_y, S;
+    gather([&](int i) CAPSTAN_INLINE { return d[i].bias.z(); }, &bias);
+    gather([&](int i) CAPSTAN_INLINE { return u(i).z(); }, &z);
+    gather([&](int i) CAPSTAN_INLINE { return rho[i].z(); }, &r);
+    Normal::resolve(d, r, z + bias, &z);
+    for (int i = 0; i < 4; ++i) u(i).z() = z[i] - bias[i];
+    gather([&](int i) CAPSTAN_INLINE { return d[i].mu_xx; }, &mu);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].normal_impulse; }, &a);
+    gather([&](int i) CAPSTAN_INLINE { return rho[i].x(); }, &r);
+    a *= mu * mu / r;
+    if (!any(a > 0)) return;
+    gather([&](int i) CAPSTAN_INLINE { return d[i].slip; }, &e);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].bias.x(); }, &bias_x);
+    gather([&](int i) CAPSTAN_INLINE { return d[i].bias.y(); }, &bias_y);
+    gather([&](int i) CAPSTAN_INLINE { return u(i).x() + d[i].bias.x(); }, &x);
+    gather([&](int i) CAPSTAN_INLINE { return u(i).y() + d[i].bias.y(); }, &y);
+    square_root(x * x + y * y, &S);
+    const Four t = mu * S, low = t - a, high = t * e / (e + a);
+    Four s = low > high ? low : high;
+    const auto slips = (a > 0) & (t > 0);
+    for (int i = 0; i < 12; ++i) {
+      const Four S2 = s * s + e * e;
+      square_root(S2, &S);
+      const Four S3 = S2 * S, step = ((t - s) * S3 - a * s * S2) / (S3 + a * e * e);
+      s += step;
+      if (!any(slips & ((step > 1e-4 * s) | (-step > 1e-4 * s)))) break;
+    }
+    for (int i = 0; i < 4; ++i) {
+      if (!slips[i]) continue;
+      const double part = s[i] / t[i];
+      u(i).x() = part * x[i] - bias_x[i];
+      u(i).y() = part * y[i] - bias_y[i];
+    }
+  }
+
  private:
   struct TensorLaw : LaggedLaw<Normal, kRegularized> {};
 };
@@ -110,5 +153,21 @@ struct Resolvent<Sap> {
     return z + gamma.cwiseQuotient(rho);
   }
 };
+
+// For n contacts, u(i) being z at first.
+template <class Law, class U>
+CAPSTAN_INLINE inline void resolve_all(const ContactData* contacts, const Vec3* rho, int n, const U& u) {
+  int i = 0;
+  if constexpr (requires { Resolvent<Law>::resolve(contacts, rho, u); }) {
+    const auto is_tensor = [&](int k) {
+      return contacts[k].mu_xy != 0 || contacts[k].mu_xx != contacts[k].mu_yy;
+    };
+    for (; i + 4 <= n; i += 4) {
+      if (is_tensor(i) || is_tensor(i + 1) || is_tensor(i + 2) || is_tensor(i + 3)) break;
+      Resolvent<Law>::resolve(contacts + i, rho + i, [&](int k) CAPSTAN_INLINE -> Vec3& { return u(i + k); });
+    }
+  }
+  for (; i < n; ++i) u(i) = Resolvent<Law>::resolve(contacts[i], rho[i], u(i));
+}
 
 }  // namespace capstan

@@ -1,6 +1,9 @@
-// Vectors of three in one register of four, whose last lane nobody looks at, for loops over many links or
-// shapes in functions with CAPSTAN_CLONES. Everything here is inlined into its caller.
+// Vectors of three in one register of four, whose last lane nobody looks at, or numbers of four contacts, for
+// loops over many links, shapes or contacts in functions with CAPSTAN_CLONES. Everything here is inlined into
+// its caller.
 #pragma once
+
+#include <cmath>
 
 #include "capstan/math/clones.h"
 #include "capstan/math/transform.h"
@@ -16,6 +19,21 @@ CAPSTAN_INLINE inline void store(const Four& lanes, double* x) {
   x[0] = lanes[0];
   x[1] = lanes[1];
   x[2] = lanes[2];
+}
+
+// f(0) to f(3).
+template <class F>
+CAPSTAN_INLINE inline void gather(const F& f, Four* lanes) {
+  *lanes = Four{f(0), f(1), f(2), f(3)};
+}
+CAPSTAN_INLINE inline void square_root(const Four& x, Four* root) {
+  *root = Four{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])};
+}
+
+// Whether a comparison of lanes holds for one of them.
+template <class Mask>
+CAPSTAN_INLINE inline bool any(const Mask& mask) {
+  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
 }
 
 // (y, z, x), and (z, x, y).

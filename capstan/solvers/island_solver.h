@@ -206,7 +206,7 @@ struct IslandSolver {
   void accept_duals();
   void linearize();
   bool closes_any(std::span<const int> groups, const VecX& v_others) const;
-  Vec3 mass_behind(int i) const { return kMassFactor * problem().contact_mass[i]; }
+  std::vector<Vec3> mass;             // [contacts] behind each
   double merit = 0;                   // of v and its duals
   std::vector<double> contact_merit;  // [contacts] what each adds to it, where resolve_duals() was last
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/clones.h"
+#include "capstan/math/lanes.h"
 
 namespace capstan {
 namespace {
@@ -19,6 +21,12 @@ CAPSTAN_INLINE inline Four& four(double* x) {
 }
 CAPSTAN_INLINE inline const Four& four(const double* x) {
   return *reinterpret_cast<const Four*>(x);
+}
+CAPSTAN_INLINE inline Two& two(double* x) {
+  return *reinterpret_cast<Two*>(x);
+}
+CAPSTAN_INLINE inline const Two& two(const double* x) {
+  return *reinterpret_cast<const Two*>(x);
 }
 
 // Below, J^T of a part is n x rows, its columns one after the other; n is padded_size(). Rows and N are the
@@ -42,6 +50,27 @@ CAPSTAN_INLINE inline void add_motion(const double* JT, int rows, int size, cons
   }
 }
 
+// The motions of a group whose trees are all free bodies.
+template <int Rows, class F>
+CAPSTAN_INLINE inline void calc_motion_of_bodies(int part_begin, int part_end, const F& part, double* u) {
+  Four sum4[Rows] = {};
+  Two sum2[Rows] = {};
+  for (int p = part_begin; p < part_end; ++p) {
+    const auto [JT, x] = part(p);
+    const Four x4 = four(x);
+    const Two x2 = two(x + 4);
+    for (int r = 0; r < Rows; ++r) {
+      sum4[r] += four(JT + 6 * r) * x4;
+      sum2[r] += two(JT + 6 * r + 4) * x2;
+    }
+  }
+  for (int r = 0; r < Rows; ++r) {
+    const Two sum = sum2[r] + __builtin_shufflevector(sum4[r], sum4[r], 0, 1) +
+                    __builtin_shufflevector(sum4[r], sum4[r], 2, 3);
+    u[r] = sum[0] + sum[1];
+  }
+}
+
 template <int Rows, int N>
 CAPSTAN_INLINE inline void add_impulse(const double* JT, int rows, int size, const double* f, double* y) {
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
@@ -58,6 +87,23 @@ CAPSTAN_INLINE inline void add_impulse(const double* JT, int rows, int size, con
   }
 }
 
+// The impulses f of a group on its trees, which are all free bodies.
+template <int Rows, class F>
+CAPSTAN_INLINE inline void add_impulse_on_bodies(int part_begin, int part_end, const F& part,
+                                                 const double* f) {
+  for (int p = part_begin; p < part_end; ++p) {
+    const auto [JT, y] = part(p);
+    Four y4 = four(y);
+    Two y2 = two(y + 4);
+    for (int r = 0; r < Rows; ++r) {
+      y4 += four(JT + 6 * r) * f[r];
+      y2 += two(JT + 6 * r + 4) * f[r];
+    }
+    four(y) = y4;
+    two(y + 4) = y2;
+  }
+}
+
 // T = J^T G, n x rows; G has the leading dimension 6 and is symmetric.
 template <int Rows, int N>
 CAPSTAN_INLINE inline void multiply_hessian(const double* JT, int rows, int size, const double* G,
@@ -65,11 +111,14 @@ CAPSTAN_INLINE inline void multiply_hessian(const double* JT, int rows, int size
   const int R = Rows > 0 ? Rows : rows, n = N > 0 ? N : size;
   if constexpr (N > 0) {
     for (int r = 0; r < R; ++r) {
-      double t[N] = {};
+      Four t4 = {};
+      Two t2 = {};
       for (int s = 0; s < R; ++s) {
-        for (int i = 0; i < N; ++i) t[i] += JT[N * s + i] * G[6 * r + s];
+        t4 += four(JT + 6 * s) * G[6 * r + s];
+        t2 += two(JT + 6 * s + 4) * G[6 * r + s];
       }
-      for (int i = 0; i < N; ++i) T[N * r + i] = t[i];
+      four(T + 6 * r) = t4;
+      two(T + 6 * r + 4) = t2;
     }
   } else {
     for (int i = 0; i < n; i += 4) {
@@ -91,13 +140,15 @@ CAPSTAN_INLINE inline void add_product(const double* JaT, int na, const double* 
                                        int num_b, int rows, double* block, int height) {
   const int R = Rows > 0 ? Rows : rows;
   if constexpr (N > 0) {
-    for (int k = 0; k < N; ++k) {
-      double sum[N];
-      for (int i = 0; i < N; ++i) sum[i] = block[N * k + i];
-      for (int r = 0; r < R; ++r) {
-        for (int i = 0; i < N; ++i) sum[i] += JaT[N * r + i] * Tb[N * r + k];
+    for (int k = 0; k < 6; ++k) {
+      if (!kLower || k < 4) {
+        Four sum = four(block + 6 * k);
+        for (int r = 0; r < R; ++r) sum += four(JaT + 6 * r) * Tb[6 * r + k];
+        four(block + 6 * k) = sum;
       }
-      for (int i = 0; i < N; ++i) block[N * k + i] = sum[i];
+      Two sum = two(block + 6 * k + 4);
+      for (int r = 0; r < R; ++r) sum += two(JaT + 6 * r + 4) * Tb[6 * r + k];
+      two(block + 6 * k + 4) = sum;
     }
   } else {
     if (height < 4) {
@@ -176,6 +227,18 @@ CAPSTAN_INLINE inline void with_sizes(int rows, bool free_bodies, const F& f) {
   }
 }
 
+// Calls f<Rows>() where all trees of a group are free bodies and its rows are as usual.
+template <class F>
+CAPSTAN_INLINE inline bool with_bodies(int rows, bool bodies, const F& f) {
+  if (!bodies || (rows != 3 && rows != 6)) return false;
+  if (rows == 3) {
+    f.template operator()<3>();
+  } else {
+    f.template operator()<6>();
+  }
+  return true;
+}
+
 }  // namespace
 
 void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, int* local_trees,
@@ -209,8 +272,11 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
     const ConstraintGroup& c = group(g);
     contact_start.push_back(contact_start.back() + c.contact_end - c.contact_begin);
     groups_.push_back({c.num_rows, static_cast<int>(parts_.size()),
-                       static_cast<int>(parts_.size()) + c.part_end - c.part_begin});
-    for (int a = c.part_begin; a < c.part_end; ++a) add_part(c, p.parts[a]);
+                       static_cast<int>(parts_.size()) + c.part_end - c.part_begin, true});
+    for (int a = c.part_begin; a < c.part_end; ++a) {
+      add_part(c, p.parts[a]);
+      groups_.back().bodies = groups_.back().bodies && parts_.back().size == 6;
+    }
     for (int a = c.part_begin; a < c.part_end; ++a) {
       for (int b = c.part_begin; b < a; ++b) {
         pattern_.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
@@ -323,12 +389,20 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     double u[6] = {};
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-        add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
-                            N > 0 ? x.data() + part.start : padded_.data() + part.padded, u);
-      });
+    const auto body = [&](int p) CAPSTAN_INLINE {
+      return std::pair(jacobians_.data() + parts_[p].jacobian, x.data() + parts_[p].start);
+    };
+    const bool done = with_bodies(group.rows, group.bodies, [&]<int Rows>() CAPSTAN_INLINE {
+      calc_motion_of_bodies<Rows>(group.part_begin, group.part_end, body, u);
+    });
+    if (!done) {
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        const LocalPart& part = parts_[p];
+        with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
+          add_motion<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                              N > 0 ? x.data() + part.start : padded_.data() + part.padded, u);
+        });
+      }
     }
     for (int r = 0; r < 6; ++r) (*U)[g][r] = u[r];
     const int begin = contact_start[g], end = contact_start[g + 1];
@@ -340,11 +414,11 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
     const Mat36* X_of_group = problem->X.data() + this->group(g).contact_begin;
     for (int at = begin; at < end; ++at) {
       const double* X = X_of_group[at - begin].data();
-      double w[3] = {};
-      for (int k = 0; k < 6; ++k) {
-        for (int r = 0; r < 3; ++r) w[r] += X[3 * k + r] * u[k];
-      }
-      (*contact_velocity)[at] = Vec3(w[0], w[1], w[2]);
+      Four w;
+      load(X + 15, &w);
+      w *= u[5];
+      for (int k = 0; k < 5; ++k) w += four(X + 3 * k) * u[k];
+      store(w, (*contact_velocity)[at].data());
     }
   }
 }
@@ -354,12 +428,20 @@ CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vecto
   std::fill(padded_.begin(), padded_.end(), 0.0);
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const LocalPart& part = parts_[p];
-      with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-        add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
-                             f[g].data(), N > 0 ? y.data() + part.start : padded_.data() + part.padded);
-      });
+    const auto body = [&](int p) CAPSTAN_INLINE {
+      return std::pair(jacobians_.data() + parts_[p].jacobian, y.data() + parts_[p].start);
+    };
+    const bool done = with_bodies(group.rows, group.bodies, [&]<int Rows>() CAPSTAN_INLINE {
+      add_impulse_on_bodies<Rows>(group.part_begin, group.part_end, body, f[g].data());
+    });
+    if (!done) {
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        const LocalPart& part = parts_[p];
+        with_sizes(group.rows, part.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
+          add_impulse<Rows, N>(jacobians_.data() + part.jacobian, group.rows, padded_size(part.size),
+                               f[g].data(), N > 0 ? y.data() + part.start : padded_.data() + part.padded);
+        });
+      }
     }
   }
   for (int t = 0; t < num_trees(); ++t) {

@@ -74,6 +74,7 @@ struct IslandSystem {
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
+    bool bodies;  // all its trees are free bodies
   };
   std::vector<LocalGroup> groups_;
   std::vector<LocalPart> parts_;

@@ -25,6 +25,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
   dual_try.resize(system.num_contacts());
   linear_gamma.resize(system.num_contacts());
   slope.resize(system.num_contacts());
+  mass.resize(system.num_contacts());
   for (auto* list : {&law_dual, &law_dual_try}) list->resize(6 * system.num_groups());
   for (auto* list : {&dof_dual, &dof_dual_try}) list->resize(system.num_dof_laws());
   law_linear.resize(6 * system.num_groups());
@@ -33,6 +34,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
       [&](auto law, int i, int at) {
         Vec3& gamma = dual[at].gamma;
         gamma.setZero();
+        mass[at] = kMassFactor * problem().contact_mass[i];
         if (from == StartDuals::from_laws) {
           decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &gamma, nullptr);
           dual[at].u = contact_v[at];  // on the curve already
@@ -64,25 +66,30 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
 CAPSTAN_FLAT_CLONES double IslandSolver::resolve_duals(double alpha) {
   double sum = 0;
   contact_merit.resize(system.num_contacts());
-  for_each(
-      [&](auto law, int i, int at) {
-        const Vec3 rho = mass_behind(i);
-        const Vec3 at_v = contact_v[at] + alpha * contact_dv[at];
-        const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
-        Dual& d = dual_try[at];
-        d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
-        d.u = Resolvent<decltype(law)>::resolve(contacts[at], rho, at_v - d.gamma.cwiseQuotient(rho));
-        const Vec3 e = d.u - at_v;
-        sum += contact_merit[at] = e.dot(rho.cwiseProduct(e));
-      },
-      [&](int g, int r, int k) {
-        const double at_v = U[g][r] + alpha * dU[g][r];
-        const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
-        ScalarDual& d = law_dual_try[k];
-        d.gamma = law_dual[k].gamma + alpha * (full - law_dual[k].gamma);
-        d.u = capstan::resolve(laws[k], at_v - d.gamma / laws[k].mass);
-        sum += laws[k].mass * (d.u - at_v) * (d.u - at_v);
-      });
+  with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
+    const int n = system.num_contacts();
+    for (int at = 0; at < n; ++at) {
+      const Vec3 full = linear_gamma[at] - slope[at] * contact_dv[at];
+      Dual& d = dual_try[at];
+      d.gamma = dual[at].gamma + alpha * (full - dual[at].gamma);
+      d.u = contact_v[at] + alpha * contact_dv[at] - d.gamma.cwiseQuotient(mass[at]);
+    }
+    resolve_all<decltype(law)>(contacts.data(), mass.data(), n,
+                               [&](int at) CAPSTAN_INLINE -> Vec3& { return dual_try[at].u; });
+    for (int at = 0; at < n; ++at) {
+      const Vec3 e = dual_try[at].u - (contact_v[at] + alpha * contact_dv[at]);
+      sum += contact_merit[at] = e.dot(mass[at].cwiseProduct(e));
+    }
+  });
+  for_each([](auto, int, int) {},
+           [&](int g, int r, int k) {
+             const double at_v = U[g][r] + alpha * dU[g][r];
+             const double full = law_linear[k] - group_hessian[g](r, r) * dU[g][r];
+             ScalarDual& d = law_dual_try[k];
+             d.gamma = law_dual[k].gamma + alpha * (full - law_dual[k].gamma);
+             d.u = capstan::resolve(laws[k], at_v - d.gamma / laws[k].mass);
+             sum += laws[k].mass * (d.u - at_v) * (d.u - at_v);
+           });
   for_each_dof_law([&](const DofLaw& law, int k, int i) {
     const double at_v = law.sign * (v[k] + alpha * dv[k]);
     const double full = dof_linear[i] - dof_hessian[i] * law.sign * dv[k];

@@ -170,7 +170,7 @@ double IslandSolver::try_worst_groups(const ConstVector& x, const ConstVector& f
     for (WorstContact& c : worst_contacts) {
       with_jacobian(problem(), c.i, c.rows, [&](const auto& J, auto size) {
         const Vec3 from = J * x.segment<size()>(c.row), to = J * full.segment<size()>(c.row);
-        const Vec3 at_v = contact_v[c.at] + from + alpha * (to - from), rho = mass_behind(c.i);
+        const Vec3 at_v = contact_v[c.at] + from + alpha * (to - from), rho = mass[c.at];
         const Vec3 gamma = c.gamma + alpha * (c.linear_gamma - c.slope * to - c.gamma);
         const Vec3 u =
             Resolvent<decltype(law)>::resolve(contacts[c.at], rho, at_v - gamma.cwiseQuotient(rho));
