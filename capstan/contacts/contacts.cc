@@ -64,7 +64,6 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                   c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
                   c->normal[i] == p.normal && c->material[i] == material;
-  if (c->is_same[i] != 0) return;
   c->shape_a[i] = shape_a;
   c->shape_b[i] = shape_b;
   c->link_a[i] = a.link;

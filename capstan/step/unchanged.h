@@ -1,7 +1,7 @@
 // What the last step left as it was is not computed again: a tree whose every bit of q and v, and of what
 // acts on it, is that of the step before has its free motion in the workspace; contacts among such trees are
-// in the problem already; and where nothing else touches them, so is the answer, with its certificate. Boxes
-// that rest on a table cost a comparison, and no bit of any result is another than without.
+// in the problem already, once they are found; and where nothing else touches them, so is the answer, with
+// its certificate. No bit of any result is another than without.
 //
 // (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.) Trees that actuators, tendons
 // or constraints of the model act on are always computed. It is the same model: who changes a model makes a
