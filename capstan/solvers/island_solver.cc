@@ -99,23 +99,38 @@ bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, Isl
   return result->converged;
 }
 
-// Whether to try v = 0: what lies still on level ground would else swing about its place by as much as the
-// tolerance lets it, and need an iteration in every other step. At v, which is evaluated, it must be slow
-// already and need no friction, which a law that is not rigid has only in motion.
-bool IslandSolver::may_rest() const {
+// Where to look before the first iteration. What lies or rolls on level ground would swing about its height
+// by as much as the tolerance lets it, and need an iteration in every other step: a velocity that leads to
+// the right height leads beyond it when it is kept for the next step. So v, which is evaluated, is tried
+// without its part along the free motion of the step, or v = 0 if there is hardly anything else. It must be
+// slow in that already and need no friction, which a law that is not rigid has only in motion. False: nothing
+// to try.
+bool IslandSolver::try_level() {
   if (contacts.empty() || friction > 1e-4 * pressure) return false;
-  double now = 0, free = 0;
+  double now = 0, free = 0, along = 0, fall = 0;
   for (int k = 0; k < v.size(); ++k) {
-    const double d = system.scale[k] * system.scale[k];
+    const double d = system.scale[k] * system.scale[k], w = system.v_star[k] - system.v0[k];
     now += v[k] * v[k] / d;
     free += d * system.A_v_star[k] * system.A_v_star[k];
+    along += w * v[k] / d;
+    fall += w * w / d;
   }
-  return now <= 1e-4 * free;
+  if (now == 0) return false;
+  if (now <= 1e-4 * free) {
+    v.setZero();
+  } else if (along != 0 && std::abs(along) <= 1e-3 * fall) {
+    v -= along / fall * (system.v_star - system.v0);
+  } else {
+    return false;
+  }
+  evaluate(v, false);
+  return true;
 }
 
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                  std::span<const int> idle) {
-  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
+  constexpr int kPatience = 60;   // iterations of the line search; nearly all problems need fewer
+  constexpr double kGood = 1e-3;  // of the tolerance: level enough
   IslandResult result;
   if (go_on) {
     system.gather(known.v, v);
@@ -124,15 +139,15 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
   }
   v_best = v;
   double best = evaluate(v, false);
-  if (is_solved(options, options.relative_tolerance, &result)) return result;
-  if (!go_on && may_rest()) {
-    v.setZero();
-    evaluate(v, false);
-    if (is_solved(options, options.relative_tolerance, &result)) return result;
+  const bool converged = is_solved(options, options.relative_tolerance, &result);
+  const double residual = result.residual;
+  if (!go_on && residual > kGood * options.relative_tolerance && try_level()) {
+    if (is_solved(options, options.relative_tolerance, &result) && result.residual < residual) return result;
     v = v_best;
     evaluate(v, false);
     is_solved(options, options.relative_tolerance, &result);
   }
+  if (converged) return result;
   if (options.globalization == Globalization::primal_dual) {
     start_primal_dual(go_on ? &known : nullptr, result);
     if (solve_primal_dual(options, known, idle, &result)) return result;

@@ -191,7 +191,7 @@ struct IslandSolver {
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
-  bool may_rest() const;
+  bool try_level();
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
 
   // primal_dual.cc
