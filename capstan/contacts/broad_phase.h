@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,7 +37,7 @@ inline bool may_pair(const BroadPhaseCollider& a, const BroadPhaseCollider& b) {
 
 struct ColliderPair {
   int a = 0, b = 0;  // a < b
-  friend bool operator==(const ColliderPair&, const ColliderPair&) = default;
+  friend auto operator<=>(const ColliderPair&, const ColliderPair&) = default;
 };
 
 class BroadPhase {

@@ -79,6 +79,7 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
 using Hit = CollisionWorkspace::Hit;
 using Block = CollisionWorkspace::Block;
 using Waiting = CollisionWorkspace::Waiting;
+using Found = CollisionWorkspace::Found;
 using Form = CollisionWorkspace::Form;
 
 // For one thread at a time.
@@ -113,15 +114,20 @@ struct Approach {
 };
 
 // Narrow phase of one pair; the contacts go to block number `id`. Returns whether there is any. `reach` is
-// the approach's.
+// the approach's; `apart`, what is known of their distance, grows where nothing is near.
 bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const Transform& X_WB,
-                  const Approach& approach, double reach, int id, Block* block) {
+                  const Approach& approach, double reach, int id, Block* block, double* apart) {
   // Few pairs touch: the rest of what they are made of is asked for then.
   const double margin = model.pairs.empty() ? std::max(model.shapes[a].margin, model.shapes[b].margin)
                                             : combine_materials(model, a, b).margin;
   std::vector<ContactPoint>& points = block->points;
   const int first = static_cast<int>(points.size());
-  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, std::max(margin, reach), &points);
+  const double most = std::max(margin, reach);
+  collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, most, &points);
+  if (first == static_cast<int>(points.size())) {
+    *apart = std::max(*apart, most);
+    return false;
+  }
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
   };
@@ -131,7 +137,7 @@ bool collide_pair(const Model& model, int a, int b, const Transform& X_WA, const
   for (int i = first; i < last; ++i) {
     const ContactPoint& p = points[i];
     block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, i,
-                           static_cast<int>(block->materials.size()),
+                           static_cast<int>(block->materials.size()), false,
                            p.distance <= margin ? 0 : p.distance - approach.around,
                            p.normal.dot(approach.travel_a), -p.normal.dot(approach.travel_b)});
   }
@@ -148,36 +154,37 @@ void clear(Block* block) {
 
 // Hits to the structure of arrays, grouped by pairs of links.
 void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c) {
+  const int n = static_cast<int>(w->hits.size());
+  w->order.resize(n);
+  for (int i = 0; i < n; ++i) {
+    const auto [low, high] = std::minmax(w->hits[i].link_a, w->hits[i].link_b);
+    w->order[i] = {static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint64_t>(high), i};
+  }
+  const auto before = [&](const CollisionWorkspace::Place& x, const CollisionWorkspace::Place& y) {
+    if (x.links != y.links) return x.links < y.links;
+    const Hit &a = w->hits[x.hit], &b = w->hits[y.hit];
+    if (a.shape_a != b.shape_a) return a.shape_a < b.shape_a;
+    if (a.shape_b != b.shape_b) return a.shape_b < b.shape_b;
+    return a.point < b.point;
+  };
   // Shapes are listed body by body, so hits in the order of shapes need sorting only where the links' order
   // differs.
-  const auto before = [](const Hit& x, const Hit& y) {
-    const int xl = std::min(x.link_a, x.link_b), yl = std::min(y.link_a, y.link_b);
-    const int xh = std::max(x.link_a, x.link_b), yh = std::max(y.link_a, y.link_b);
-    if (xl != yl) return xl < yl;
-    if (xh != yh) return xh < yh;
-    if (x.shape_a != y.shape_a) return x.shape_a < y.shape_a;
-    if (x.shape_b != y.shape_b) return x.shape_b < y.shape_b;
-    return x.point < y.point;
-  };
-  if (!std::is_sorted(w->hits.begin(), w->hits.end(), before))
-    std::sort(w->hits.begin(), w->hits.end(), before);
-  const int n = static_cast<int>(w->hits.size());
+  if (!std::is_sorted(w->order.begin(), w->order.end(), before))
+    std::sort(w->order.begin(), w->order.end(), before);
   c->group_begin.clear();
-  int low = -1, high = -1;
   for (int i = 0; i < n; ++i) {
-    const Hit& hit = w->hits[i];
-    const int l = std::min(hit.link_a, hit.link_b), h = std::max(hit.link_a, hit.link_b);
-    if (l != low || h != high) {
-      c->group_begin.push_back(i);
-      low = l, high = h;
-    }
+    if (i == 0 || w->order[i].links != w->order[i - 1].links) c->group_begin.push_back(i);
   }
   c->group_begin.push_back(n);
   const int num_old = std::exchange(c->late_begin, n);
   resize(n, c);
   threads.for_each_block(n, kContactsInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
-      const Hit& hit = w->hits[i];
+      const Hit& hit = w->hits[w->order[i].hit];
+      c->is_same[i] = hit.is_copied && i < num_old && c->shape_a[i] == hit.shape_a &&
+                      c->shape_b[i] == hit.shape_b &&
+                      c->feature[i] == w->blocks[hit.block].points[hit.point].feature;
+      if (c->is_same[i] != 0) continue;
       set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
                   w->blocks[hit.block].materials[hit.material], i, num_old, c);
     }
@@ -185,7 +192,7 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
 }
 
 // How far above a surface points may glide that slide over it (contacts.h), mu (dt + tau) v, as a multiple of
-// the 2 dt v that they travel; not less than 1.
+// the dt v that they travel; not less than 1.
 double glide_ratio(const Model& model, double dt) {
   double mu = 0, tau = 0;
   const auto add = [&](double friction, double relaxation_time) {
@@ -195,7 +202,7 @@ double glide_ratio(const Model& model, double dt) {
   for (const Material& m : model.materials) add(m.friction, m.relaxation_time);
   for (const ModelPair& p : model.pairs)
     add(p.values.friction.value_or(0), p.values.relaxation_time.value_or(0));
-  return std::max(1.0, mu * (dt + tau) / (2 * dt));
+  return std::max(1.0, mu * (dt + tau) / dt);
 }
 
 // Here and below `glide` is glide_ratio(), or 0 for laws that do not glide.
@@ -215,29 +222,62 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
   const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
   if (!approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
   const double reach = approach.reach(), most = std::max(margin, reach);
-  if (*apart > most) return false;
-  *apart =
-      least_distance(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b]);
+  if (*apart >= most) return false;
+  const Transform &X_WA = w->X_WS[pair.a], &X_WB = w->X_WS[pair.b];
+  *apart = std::max(*apart, least_distance(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB));
   return !(*apart > most) &&
-         collide_pair(model, a, b, w->X_WS[pair.a], w->X_WS[pair.b], approach, reach, id, &w->blocks[id]);
+         collide_pair(model, a, b, X_WA, X_WB, approach, reach, id, &w->blocks[id], apart);
+}
+
+// The hits of a pair, as they were found in the last step.
+void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, Block* block) {
+  const Block& from = old_blocks[old.block];
+  for (int k = old.hit_begin; k < old.hit_end; ++k) {
+    Hit& hit = block->hits.emplace_back(from.hits[k]);
+    block->points.push_back(from.points[hit.point]);
+    hit.is_copied = true;
+    hit.block = id;
+    hit.point = static_cast<int>(block->points.size()) - 1;
+    hit.material = static_cast<int>(block->materials.size());
+  }
+  if (old.hit_begin < old.hit_end)
+    block->materials.push_back(from.materials[from.hits[old.hit_begin].material]);
 }
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
 // something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
 // themselves; those of a body with a contact then as if it stood still from when it is met; until there are
-// no more.
-void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, double glide,
-                   std::span<const char> asleep, int id, CollisionWorkspace* w) {
+// no more. Here for the pairs [begin, end).
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int begin, int end, double glide,
+                   std::span<const char> asleep, std::span<const char> unchanged, int id,
+                   CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
   clear(block);
-  const auto rests = [&](int link) { return link == 0 || asleep[model.links[link].tree] != 0; };
-  for (const ColliderPair& pair : pairs) {
+  const auto is_all = [&](std::span<const char> trees, int link_a, int link_b) {
+    const auto is = [&](int link) { return link == 0 || trees[model.links[link].tree] != 0; };
+    return !trees.empty() && is(link_a) && is(link_b);
+  };
+  auto old = w->old_found.end();
+  if (!unchanged.empty() && begin < end)
+    old = std::lower_bound(w->old_found.begin(), w->old_found.end(), pairs[begin],
+                           [](const Found& x, const ColliderPair& pair) { return x.pair < pair; });
+  for (int k = begin; k < end; ++k) {
+    const ColliderPair& pair = pairs[k];
+    Found& found = w->found[k];
+    const int first = static_cast<int>(block->hits.size());
+    found = {pair, id, first, first, -kInfinity};
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
-    if (!can_collide(a.collider.type, b.collider.type)) continue;
-    if (!asleep.empty() && rests(a.link) && rests(b.link)) continue;
-    double apart = -kInfinity;
-    if (!touches(model, pair, approach_of(pair, glide, *w), id, &apart, w) && a.link != 0 && b.link != 0)
-      block->waiting.push_back({pair, apart});
+    if (!can_collide(a.collider.type, b.collider.type) || is_all(asleep, a.link, b.link)) continue;
+    while (old != w->old_found.end() && old->pair < pair) ++old;
+    if (old != w->old_found.end() && old->pair == pair && is_all(unchanged, a.link, b.link)) {
+      copy_hits(w->old_blocks, *old, id, block);
+      found.apart = old->apart;
+    } else {
+      touches(model, pair, approach_of(pair, glide, *w), id, &found.apart, w);
+    }
+    found.hit_end = static_cast<int>(block->hits.size());
+    if (found.hit_begin == found.hit_end && a.link != 0 && b.link != 0)
+      block->waiting.push_back({pair, found.apart});
   }
 }
 
@@ -358,8 +398,8 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
     w->spin[i] = w->way[i] = 0;
     if (velocity != nullptr && form.has_moving_surface) {
       const ModelShape& shape = model.shapes[w->shape[i]];
-      w->spin[i] = 2 * dt * shape.surface_velocity.norm();
-      if (is_bounded) w->spin[i] += 2 * dt * shape.surface_spin.norm() * form.bounding_radius;
+      w->spin[i] = dt * shape.surface_velocity.norm();
+      if (is_bounded) w->spin[i] += dt * shape.surface_spin.norm() * form.bounding_radius;
     }
     if (!is_bounded) {  // half spaces do not move
       w->boxes[i] = half_space_box(w->X_WS[i]);
@@ -378,10 +418,10 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       load(model.options.gravity.data(), &g);
       cross(angular, centre - origin, &carried);
       const Four speed = linear + carried;
-      travel = 2 * dt * speed + dt * dt * g;
+      travel = dt * speed + dt * dt * g;
       store(travel, w->travel[i].data());
       const double spin = dt * std::sqrt(dot(angular, angular)) * form.bounding_radius;
-      w->spin[i] += 2 * spin;
+      w->spin[i] += spin;
       w->way[i] = dt * std::sqrt(dot(speed, speed)) + (form.is_sphere ? 0 : spin);
     }
     const Four half = (X.x < 0 ? -X.x : X.x) * form.half_box[0] + (X.y < 0 ? -X.y : X.y) * form.half_box[1] +
@@ -400,8 +440,8 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
 }
 
 void collide_within_reach(const Model& model, const Placement& placement, const Velocity* velocity, double dt,
-                          double glide, std::span<const char> asleep, const Threads& threads,
-                          CollisionWorkspace* w, Contacts* contacts) {
+                          double glide, std::span<const char> asleep, std::span<const char> unchanged,
+                          const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     place_colliders(model, placement, velocity, dt, glide, begin, end, w);
   });
@@ -409,9 +449,12 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
   const int n = static_cast<int>(pairs.size());
   const int size = threads.count() > 1 ? kPairsInBlock : std::max(n, 1);
   const int num_blocks = std::max(1, (n + size - 1) / size);
+  std::swap(w->blocks, w->old_blocks);
+  std::swap(w->found, w->old_found);
   if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
+  w->found.resize(n);
   threads.for_each(num_blocks, [&](int i) {
-    collide_pairs(model, pairs.subspan(i * size, std::min(size, n - i * size)), glide, asleep, i, w);
+    collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, asleep, unchanged, i, w);
   });
   w->hits.clear();
   w->waiting.clear();
@@ -526,14 +569,14 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  collide_within_reach(model, placement, nullptr, 0, 0, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, nullptr, 0, 0, {}, {}, Threads(1), w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
-             std::span<const char> asleep, const Threads& threads, CollisionWorkspace* w,
-             Contacts* contacts) {
-  collide_within_reach(model, placement, &velocity, dt, glides ? glide_ratio(model, dt) : 0, asleep, threads,
-                       w, contacts);
+             std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
+             CollisionWorkspace* w, Contacts* contacts) {
+  collide_within_reach(model, placement, &velocity, dt, glides ? glide_ratio(model, dt) : 0, asleep,
+                       unchanged, threads, w, contacts);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
@@ -543,8 +586,9 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       if (!may_collide(model, a, b)) continue;
+      double apart = -kInfinity;
       collide_pair(model, a, b, shape_pose(model, placement, a), shape_pose(model, placement, b),
-                   {Vec3::Zero(), Vec3::Zero()}, 0, 0, &w.blocks[0]);
+                   {Vec3::Zero(), Vec3::Zero()}, 0, 0, &w.blocks[0], &apart);
     }
   }
   w.hits = w.blocks[0].hits;

@@ -84,6 +84,7 @@ struct CollisionWorkspace {
   struct Hit {
     int link_a, link_b, shape_a, shape_b;
     int block, point, material;  // where its point and material are
+    bool is_copied;              // from the last step
     double way, near_a, near_b;  // [m] to go until they meet; what the travel of each does for it
   };
   // What the narrow phase found for some of the pairs; threads work on different blocks.
@@ -94,7 +95,21 @@ struct CollisionWorkspace {
     std::vector<Waiting> waiting;            // pairs that come near only if one of them stops
   };
   std::vector<Block> blocks;
-  std::vector<Hit> hits;         // of all blocks
+  // What the first look at each pair found, in the order of pairs: its hits, or else that it waits.
+  struct Found {
+    ColliderPair pair;
+    int block, hit_begin, hit_end;
+    double apart;  // as in Waiting
+  };
+  std::vector<Found> found;
+  std::vector<Block> old_blocks;  // of the last collide(), where shapes stay that stand still
+  std::vector<Found> old_found;
+  std::vector<Hit> hits;  // of all blocks
+  struct Place {
+    std::uint64_t links;  // the lower one, then the higher one
+    int hit;
+  };
+  std::vector<Place> order;      // of contacts
   std::vector<Waiting> waiting;  // likewise
   // Which bodies may be stopped on their way, by what touches them or they meet.
   std::vector<double> stop;    // [links] the part of its way before which it is not
@@ -108,20 +123,23 @@ void collide(const Model& model, const Placement& placement, CollisionWorkspace*
              Contacts* contacts);
 
 // The same, with what could come into contact within dt at these velocities (speculative contact): points
-// whose surfaces come nearer by their positive distance when both shapes go on for 2 dt as they move now, or
+// whose surfaces come nearer by their positive distance when both shapes go on for dt as they move now, or
 // when one of them is stopped on its way by something that it touches, or meets before. Without this a fast
 // body would be noticed only once it overlaps. With `glides`, surfaces that slide past each other count as
 // coming nearer, too: the laws that glide (sap, similar: mu (dt + tau) v above the surface) would lose their
 // contact otherwise.
 //
 // Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
-// against the world. Contacts have the same bits for any number of threads.
+// against the world. Trees that are `unchanged` (likewise) have the very poses and velocities that the
+// workspace saw last, with the same dt, `glides` and `contacts`, and their surfaces move as then: what was
+// found of pairs of these and of the world is copied. Contacts have the same bits for any number of threads,
+// and without `unchanged`.
 void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
-             std::span<const char> asleep, const Threads& threads, CollisionWorkspace* workspace,
-             Contacts* contacts);
+             std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
+             CollisionWorkspace* workspace, Contacts* contacts);
 inline void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
                     bool glides, CollisionWorkspace* workspace, Contacts* contacts) {
-  collide(model, placement, velocity, dt, glides, {}, Threads(1), workspace, contacts);
+  collide(model, placement, velocity, dt, glides, {}, {}, Threads(1), workspace, contacts);
 }
 
 // Pose of a shape in the world.

@@ -235,16 +235,16 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
 }
 
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
-                       CollisionWorkspace* collision, LateWorkspace* w, Contacts* contacts) {
+                       const CollisionWorkspace& collision, LateWorkspace* w, Contacts* contacts) {
   const int n = static_cast<int>(w->pairs.size());
   const int num_blocks = (n + kPairsInBlock - 1) / kPairsInBlock;
-  if (static_cast<int>(collision->blocks.size()) < num_blocks) collision->blocks.resize(num_blocks);
+  if (static_cast<int>(w->points.size()) < num_blocks) w->points.resize(num_blocks);
   w->points_end.resize(n);
   threads.for_each(num_blocks, [&](int block) {
-    std::vector<ContactPoint>& points = collision->blocks[block].points;
+    std::vector<ContactPoint>& points = w->points[block];
     points.clear();
     for (int k = kPairsInBlock * block; k < std::min(n, kPairsInBlock * (block + 1)); ++k) {
-      const int a = collision->shape[w->pairs[k].a], b = collision->shape[w->pairs[k].b];
+      const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
       collide(model.shapes[a].collider, shape_pose(model, w->end, a), model.shapes[b].collider,
               shape_pose(model, w->end, b), 0, &points);
       w->points_end[k] = static_cast<int>(points.size());
@@ -254,13 +254,13 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
   const int before = contacts->size();
   for (int k = 0; k < n; ++k) {
     const int begin = k % kPairsInBlock == 0 ? 0 : w->points_end[k - 1];
-    const std::span<const ContactPoint> points(collision->blocks[k / kPairsInBlock].points.data() + begin,
+    const std::span<const ContactPoint> points(w->points[k / kPairsInBlock].data() + begin,
                                                w->points_end[k] - begin);
     double deepest = 0;
     for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
     const double tolerance = tolerance_of(*w, w->pairs[k]);
     if (deepest >= -tolerance) continue;
-    const int a = collision->shape[w->pairs[k].a], b = collision->shape[w->pairs[k].b];
+    const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     const auto speed = [&](const Vec3& p, const Vec3& normal) {
       return normal.dot(point_velocity(model, placement, *w, link_b, p) -

@@ -59,8 +59,9 @@ struct LateWorkspace {
   bool is_first = true;             // nothing was looked at yet
   std::vector<ColliderPair> pairs;  // to look at again
   std::vector<int> trees;           // of these
-  std::vector<int> points_end;      // [pairs] in its block
-  Placement end;                    // to be computed by the caller for these trees
+  std::vector<std::vector<ContactPoint>> points;  // of each block of pairs, for one thread at a time
+  std::vector<int> points_end;                    // [pairs] in its block
+  Placement end;                                  // to be computed by the caller for these trees
 };
 LateWorkspace make_late_workspace(const Model& model);
 
@@ -80,6 +81,6 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
 // Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
 // any.
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
-                       CollisionWorkspace* collision, LateWorkspace* workspace, Contacts* contacts);
+                       const CollisionWorkspace& collision, LateWorkspace* workspace, Contacts* contacts);
 
 }  // namespace capstan

@@ -126,7 +126,7 @@ bool find_late_contacts(const Model& model, const State& state, double dt, Works
       calc_placement(model, w->next.q, &w->late.end, tree.link_begin, tree.link_end);
     }
   });
-  return add_late_contacts(model, w->motion.placement, dt, w->threads, &w->collision, &w->late, &w->contacts);
+  return add_late_contacts(model, w->motion.placement, dt, w->threads, w->collision, &w->late, &w->contacts);
 }
 
 }  // namespace
@@ -181,8 +181,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
                      &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
-    collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->threads,
-            &w->collision, &w->contacts);
+    collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->unchanged.trees,
+            w->threads, &w->collision, &w->contacts);
     report.times.collide += lap();
     again = wake_touched(model, w->contacts, &w->sleep);
     if (again) continue;
