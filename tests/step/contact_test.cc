@@ -216,6 +216,29 @@ TEST(Contact, WhatLiesStillIsAtRestExactly) {
   }
 }
 
+// A ball that rolls swings about its height by as much as the tolerance allows, and would need an iteration
+// in every other step. Its velocity without its part along the free fall needs none.
+TEST(Contact, WhatRollsOnLevelGroundNeedsNoIterations) {
+  Scene scene = box_on_plane(0.5, 1e5);
+  scene.shapes[1].shape = Sphere{0.05};
+  Simulation run(scene, 0.01, ContactLaw::regularized_lagged);
+  run.options.newton.relative_tolerance = 1e-5;
+  run.state.v[0] = 0.3;
+  run.state.v[4] = 0.3 / 0.05;
+  run.go(1);
+  const double speed = run.state.v[0];
+  EXPECT_NEAR(speed, 0.3, 1e-3);
+  int iterations = 0;
+  for (int i = 0; i < 100; ++i) {
+    run.go(0.01);
+    iterations += run.report.solver.iterations;
+    EXPECT_LE(run.report.solver.momentum_residual, 1e-5);
+    EXPECT_NEAR(run.state.q[2] - 0.05, -kGravity / 1e5, 1e-3 * kGravity / 1e5);
+  }
+  EXPECT_LE(iterations, 2);
+  EXPECT_NEAR(run.state.v[0], speed, 1e-6);
+}
+
 TEST(Contact, JointLimitsHold) {
   Scene scene;
   Body body;
