@@ -67,7 +67,7 @@ def suite(full):
     heavy = {"stiffness": "3e7"}  # persons of 75 kg, a top of 100 kg
     cases = []
     if not full:
-        cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=2) for n in (8, 40, 80)]
+        cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=5 if n == 8 else 2) for n in (8, 40, 80)]
         cases += [case("clutter_walls", n, engines=MAIN + [SAP], repeat=2) for n in (160, 320, 1000)]
         cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP], repeat=5)]
         cases += [case("clutter_open", n, engines=MAIN + [SAP], repeat=5 if n < 1000 else 2) for n in (40, 160, 1000)]

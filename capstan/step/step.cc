@@ -57,7 +57,9 @@ void check_solver(const Model& model, const State& state, const Islands& islands
       model.bodies[model.links[model.trees[tree].link_begin].body].name));
 }
 
-constexpr int kDofsToMove = 48;     // for one thread at a time
+constexpr int kDofsToMove = 48;  // for one thread at a time
+// Where less than this moves, 28 free bodies or a robot of 32 dofs, one thread is faster than several.
+constexpr int kSquaredDofsForThreads = 1000;
 constexpr int kMostLateRounds = 8;  // where heaps land hard; nearly all steps have none
 constexpr double kLenience = 1.25;  // where a large heap lands, what stops one body sends another one off
 
@@ -112,21 +114,33 @@ int num_trees_to_move(const Model& model) {
 // Looks where the velocities of the solver lead. True when pairs are deeper there than their contacts tell:
 // then new groups of contacts are there. Laws of contact take v for the motion of the step, whatever the
 // scheme makes of it.
-bool find_late_contacts(const Model& model, const State& state, double dt, Workspace* w) {
-  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts, w->threads,
+bool find_late_contacts(const Model& model, const State& state, double dt, const Threads& threads,
+                        Workspace* w) {
+  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts, threads,
                        &w->collision, &w->late))
     return false;
   w->next.q = state.q;
   const std::vector<int>& trees = w->late.trees;
   const int num_trees = static_cast<int>(trees.size());
-  w->threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
+  threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
     for (int k = begin; k < end; ++k) {
       const Tree& tree = model.trees[trees[k]];
       move_on(model, state, w->newton.v, dt, 1, trees[k], trees[k] + 1, w, &w->next.q);
       calc_placement(model, w->next.q, &w->late.end, tree.link_begin, tree.link_end);
     }
   });
-  return add_late_contacts(model, w->motion.placement, dt, w->threads, w->collision, &w->late, &w->contacts);
+  return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts);
+}
+
+// Whether enough trees move.
+bool is_work_for_threads(const Model& model, const Workspace& w) {
+  const auto is = [](const std::vector<char>& list, int tree) { return !list.empty() && list[tree] != 0; };
+  int work = 0;
+  for (int t = 0; t < static_cast<int>(model.trees.size()) && work < kSquaredDofsForThreads; ++t) {
+    const int n = model.trees[t].num_dofs();
+    if (!is(w.unchanged.trees, t) && !is(w.sleep.asleep, t)) work += n * n;
+  }
+  return work >= kSquaredDofsForThreads;
 }
 
 }  // namespace
@@ -176,18 +190,20 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
                  {dt, options.integrator, options.contact, options.newton, options.sleep, model.options},
                  &w->unchanged);
   w->unchanged.is_known = false;  // should this step fail
+  const Threads one;
+  const Threads& threads = w->threads.count() > 1 && is_work_for_threads(model, *w) ? w->threads : one;
   for (bool again = true; again;) {
-    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.trees, w->threads,
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.trees, threads,
                      &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
     collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->unchanged.trees,
-            w->threads, &w->collision, &w->contacts);
+            threads, &w->collision, &w->contacts);
     report.times.collide += lap();
     again = wake_touched(model, w->contacts, &w->sleep);
     if (again) continue;
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
-             w->sleep.asleep, w->unchanged.trees, w->threads);
+             w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
@@ -195,23 +211,23 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     const std::vector<double>& ways = w->collision.way;
     newton.rough = static_cast<int>(model.trees.size()) >= kTreesForRough && !ways.empty() &&
                    is_fast(*std::max_element(ways.begin(), ways.end()), w->late);
-    report.solver = solve_newton(w->problem, newton, w->threads, &w->newton, w->assembly.kept);
+    report.solver = solve_newton(w->problem, newton, threads, &w->newton, w->assembly.kept);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
-      const bool late = round < kMostLateRounds && find_late_contacts(model, *state, dt, w);
+      const bool late = round < kMostLateRounds && find_late_contacts(model, *state, dt, threads, w);
       if (!late && !report.solver.unfinished) break;
       if (late) {
         report.times.collide += lap();
         again = wake_touched(model, w->contacts, &w->sleep);
         if (again) break;
-        add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, w->threads);
+        add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, threads);
         add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
         report.times.assemble += lap();
       }
       if (report.solver.unfinished) w->late.lenience *= kLenience;
       newton.rough = newton.rough && late;
-      solve_newton_further(w->problem, newton, w->threads, &w->newton, &report.solver);
+      solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
       report.times.solve += lap();
     }
   }
@@ -224,7 +240,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   w->next = *state;
   w->next.v = v;
   const int num_trees = static_cast<int>(model.trees.size());
-  w->threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
+  threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
     move_on(model, *state, v, dt, theta.theta_vq, begin, end, w, &w->next.q);
   });
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
