@@ -20,6 +20,8 @@ import report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+SIZES = (8, 40, 80, 160, 320, 1000)
+
 # Engines and settings: label, program, settings. The first is the one the ratios are for.
 CAPSTAN = ("Capstan", "capstan", {})
 NEWTON = ("MuJoCo Newton", "mujoco", {"solver": "newton"})
@@ -67,13 +69,13 @@ def suite(full):
     heavy = {"stiffness": "3e7"}  # persons of 75 kg, a top of 100 kg
     cases = []
     if not full:
-        cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=5 if n == 8 else 2) for n in (8, 40, 80)]
-        cases += [case("clutter_walls", n, engines=MAIN + [SAP], repeat=2) for n in (160, 320, 1000)]
-        cases += [case("clutter_walls", 40, dt=0.002, duration=3, engines=MAIN + [SAP], repeat=5)]
-        cases += [case("clutter_open", n, engines=MAIN + [SAP], repeat=5 if n < 1000 else 2) for n in (40, 160, 1000)]
+        for n in SIZES:
+            cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=5 if n == 8 else 2)]
+        cases += [case("clutter_walls", n, dt=0.002, duration=3, engines=MAIN + [SAP], repeat=5) for n in (8, 40)]
+        cases += [case("clutter_open", n, engines=MAIN + [SAP], repeat=5 if n <= 160 else 2) for n in SIZES]
         few = MAIN + [e for e in MORE if e[0] in ("ODE quick 20", "ODE exact", "DART Dantzig") or e[1] == "drake"]
     else:
-        for n in (8, 40, 80, 160, 320, 1000):
+        for n in SIZES:
             repeat = 3 if n <= 160 else 1
             cases += [case("clutter_walls", n, engines=PARETO if n == 40 else ALL, repeat=repeat)]
             cases += [case("clutter_walls", n, dt=0.002, duration=3, repeat=repeat)]

@@ -129,10 +129,14 @@ def targets(results):
             add("time over MuJoCo CG", 1.0, results.ratio(case, "MuJoCo CG"))
         for name, to, fewer, limit in (("clutter_walls", 320, 160, 3.5), ("clutter_walls", 1000, 320, 3.5),
                                        ("clutter_open", 1000, 40, 2.3)):  # near-linear: doubled, 2.3 times the time
-            before = results.value((scene, fewer, dt), OURS, "ms_mean") if (scene, n) == (name, to) else None
-            if before and results.good(case, OURS):
-                growth = (results.value(case, OURS, "ms_mean") / before) ** (1 / math.log2(to / fewer))
-                add(f"growth per doubling, from {fewer} bodies", limit, growth)
+            def growth(label):
+                before, after = (results.value(c, label, "ms_mean") for c in ((scene, fewer, dt), case))
+                return (after / before) ** (1 / math.log2(to / fewer)) if before and after else None
+
+            if (scene, n) == (name, to) and results.good(case, OURS):
+                theirs = growth("MuJoCo CG")
+                add(f"growth per doubling, from {fewer} bodies" + (f" (MuJoCo CG: {theirs:.3g})" if theirs else ""), limit,
+                    growth(OURS))
         if scene == "clutter_open":
             add("time over MuJoCo's better solver", 0.7, better_mujoco(results, case))
         if scene == "humanoids":
