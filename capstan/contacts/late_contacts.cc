@@ -115,11 +115,10 @@ bool find_news(int tree, CollisionWorkspace* collision, LateWorkspace* w) {
     const double tolerance = w->lenience * w->tolerance[i];
     w->is_news[i] = w->is_first || change() > kLateNews * tolerance;
     if (w->is_news[i] != 0) w->seen[i] = now;
+    w->end_boxes[i] = end_box(collision->boxes[i], now);
     const double slack = 0.5 * tolerance;
-    if (now.most <= slack) continue;
-    const Aabb box = end_box(collision->boxes[i], now);
-    if (contains(collision->swept[i], box, slack)) continue;
-    collision->swept[i] = merged(collision->swept[i], box);
+    if (now.most <= slack || contains(collision->swept[i], w->end_boxes[i], slack)) continue;
+    collision->swept[i] = merged(collision->swept[i], w->end_boxes[i]);
     strays = true;
   }
   return strays;
@@ -129,6 +128,7 @@ bool find_news(int tree, CollisionWorkspace* collision, LateWorkspace* w) {
 bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const char> asleep,
                  const Contacts& contacts, const CollisionWorkspace& collision, const LateWorkspace& w) {
   if (w.is_news[pair.a] == 0 && w.is_news[pair.b] == 0) return false;
+  if (!overlaps(w.end_boxes[pair.a], w.end_boxes[pair.b])) return false;
   const LateWorkspace::Way &a = w.ways[pair.a], &b = w.ways[pair.b];
   const double tolerance = tolerance_of(w, pair);
   if (a.most + b.most < tolerance) return false;
@@ -151,7 +151,6 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
   const bool is_known = (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance &&
                         unforeseen < tolerance && (is_convex_pair || is_foreseen);
   if (is_known && is_foreseen) return false;
-  if (!overlaps(end_box(collision.boxes[pair.a], a), end_box(collision.boxes[pair.b], b))) return false;
   if (!can_collide(sa.collider.type, sb.collider.type)) return false;
   return !(has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen);
 }
@@ -210,6 +209,7 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
   };
   each_tree([&](int t) { w->most[t] = calc_ways(model, placement, v, dt, t, *collision, w); });
   if (w->most.empty() || !is_fast(*std::max_element(w->most.begin(), w->most.end()), *w)) return false;
+  if (w->is_first) w->end_boxes = collision->boxes;  // of those that stay
   each_tree([&](int t) { w->strays[t] = find_news(t, collision, w); });
   w->is_first = false;
   if (std::find(w->strays.begin(), w->strays.end(), 1) != w->strays.end())

@@ -52,6 +52,7 @@ struct LateWorkspace {
     double most = 0;             // [m] what any point goes
   };
   std::vector<Way> ways, seen;      // [colliders] now; when it was looked at last
+  std::vector<Aabb> end_boxes;      // [colliders] where each may be at the end
   std::vector<double> most;         // [trees] the largest Way::most
   std::vector<char> is_news;        // [colliders] whether it goes elsewhere than then
   std::vector<char> strays;         // [trees] whether a collider leaves the box that was searched
