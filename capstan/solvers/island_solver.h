@@ -197,6 +197,7 @@ struct IslandSolver {
   // primal_dual.cc
   bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
+  bool solve_with_last_factor(const NewtonOptions& options, IslandResult* result);
   void start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
   bool is_warm_start_nearer(double imbalance, double cold);
   std::vector<double> tree_cold;  // [trees] merit of its contacts in a cold start

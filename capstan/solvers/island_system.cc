@@ -507,9 +507,13 @@ bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& 
     H.block(t, t)[k + k * pattern_.sizes[t]] += dof_G[i];
   }
   if (!cholesky_.factor()) return false;
+  solve_again(gradient, dv);
+  return true;
+}
+
+void IslandSystem::solve_again(const ConstVector& gradient, Vector dv) const {
   dv = -gradient;
   cholesky_.solve_in_place(dv.data(), 1, dv.size());
-  return true;
 }
 
 void IslandSystem::calc_influence(std::span<const int> groups, Eigen::Ref<MatX> W) {

@@ -58,6 +58,8 @@ struct IslandSystem {
   // dv = -(A + J^T G J)^-1 gradient, G one 6x6 for each group and a number for each dof law.
   bool solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G, const ConstVector& gradient,
              Vector dv);
+  // The same with H of the last solve().
+  void solve_again(const ConstVector& gradient, Vector dv) const;
   // With H of the last solve() and the Jacobian J of a few groups, whose rows follow one another:
   // W = J H^-1 J^T, and dv += H^-1 J^T f.
   void calc_influence(std::span<const int> groups, Eigen::Ref<MatX> W);
