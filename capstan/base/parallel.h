@@ -19,6 +19,7 @@ class Threads {
   int count() const { return count_; }
 
   // body(i) for every i in [0, n), in any order. An exception is thrown on to the caller once all have ended.
+  // Within an iteration of a loop, of these threads or of others, it is a plain loop.
   template <class Body>
   void for_each(int n, Body&& body) const {
     if (count_ <= 1 || n <= 1) {
