@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Up to `count` threads, the caller's included; made once and kept. With one thread nothing is started and a
-// loop is a plain one.
+// loop is a plain one; so is one within an iteration of another, of these threads or of others.
 class Threads {
  public:
   explicit Threads(int count = 1);
@@ -19,7 +19,6 @@ class Threads {
   int count() const { return count_; }
 
   // body(i) for every i in [0, n), in any order. An exception is thrown on to the caller once all have ended.
-  // Within an iteration of a loop, of these threads or of others, it is a plain loop.
   template <class Body>
   void for_each(int n, Body&& body) const {
     if (count_ <= 1 || n <= 1) {
