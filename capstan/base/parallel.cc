@@ -25,6 +25,10 @@ void pause() {
 #endif
 }
 
+// Whether this thread is in an iteration. (That a loop is open does not tell: one that is closed may still
+// have iterations under way.)
+thread_local bool in_loop = false;
+
 }  // namespace
 
 // The caller opens a loop, takes part in it, closes it, and waits for those who are inside. A thread that
@@ -44,10 +48,6 @@ struct Threads::Arena {
   ~Arena() { end(); }
 
   void run(int n, void (*f)(const void*, int), const void* c) {
-    if (open) {  // a loop within a loop
-      for (int i = 0; i < n; ++i) f(c, i);
-      return;
-    }
     body = f, context = c;
     const int count = static_cast<int>(shares.size());
     for (int i = 0, begin = 0; i < count; ++i) {
@@ -56,7 +56,9 @@ struct Threads::Arena {
     }
     open = true;
     call();
+    in_loop = true;
     take_part(0);
+    in_loop = false;
     open = false;
     for (int i = 0; inside > 0; ++i) i < kPatience ? pause() : std::this_thread::yield();
     if (error) std::rethrow_exception(std::exchange(error, nullptr));
@@ -98,6 +100,7 @@ struct Threads::Arena {
   }
 
   void work(int me) {
+    in_loop = true;
     for (unsigned seen = 0; !stop;) {
       seen = wait_beyond(seen);
       ++inside;
@@ -145,6 +148,10 @@ Threads::Threads(Threads&&) noexcept = default;
 Threads& Threads::operator=(Threads&&) noexcept = default;
 
 void Threads::run(int n, void (*body)(const void*, int), const void* context) const {
+  if (in_loop) {
+    for (int i = 0; i < n; ++i) body(context, i);
+    return;
+  }
   arena_->run(n, body, context);
 }
 

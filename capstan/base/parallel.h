@@ -8,7 +8,7 @@
 namespace capstan {
 
 // Up to `count` threads, the caller's included; made once and kept. With one thread nothing is started and a
-// loop is a plain one.
+// loop is a plain one; so is one within an iteration of another, of these threads or of others.
 class Threads {
  public:
   explicit Threads(int count = 1);

@@ -143,6 +143,16 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
   body->joints.push_back(joint);
 }
 
+void read_childclass(Reader& reader, const XmlElement* element, Scope* scope) {
+  const auto childclass = reader.xml.text(element, "childclass");
+  if (!childclass) return;
+  scope->childclass = *childclass;
+  if (reader.classes.count(*childclass)) return;
+  reader.xml.attribute_error(element, "childclass",
+                             fmt::format("default class '{}' does not exist", *childclass),
+                             "define it with <default class=\"...\"> or correct the name");
+}
+
 void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
   XmlFiles& xml = reader.xml;
   if (!xml.count(element)) return;
@@ -176,14 +186,7 @@ void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
   scope.body_index = static_cast<int>(reader.scene.bodies.size());
   scope.frame = {};
   scope.depth = outer.depth + 1;
-  if (const auto childclass = xml.text(element, "childclass")) {
-    scope.childclass = *childclass;
-    if (!reader.classes.count(*childclass)) {
-      xml.attribute_error(element, "childclass",
-                          fmt::format("default class '{}' does not exist", *childclass),
-                          "define it with <default class=\"...\"> or correct the name");
-    }
-  }
+  read_childclass(reader, element, &scope);
   reader.scene.bodies.push_back(std::move(body));
   read_body_contents(reader, element, scope);
 }
@@ -197,14 +200,7 @@ void read_frame(Reader& reader, const XmlElement* element, Scope scope) {
   read_pose(reader, element, &pose);
   scope.frame = scope.frame * to_transform(pose);
   ++scope.depth;
-  if (const auto childclass = xml.text(element, "childclass")) {
-    scope.childclass = *childclass;
-    if (!reader.classes.count(*childclass)) {
-      xml.attribute_error(element, "childclass",
-                          fmt::format("default class '{}' does not exist", *childclass),
-                          "define it with <default class=\"...\"> or correct the name");
-    }
-  }
+  read_childclass(reader, element, &scope);
   read_body_contents(reader, element, scope);
 }
 

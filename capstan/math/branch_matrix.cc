@@ -136,18 +136,6 @@ CAPSTAN_CLONES void half_solve_in_place(const BranchPattern& pattern, const doub
   }
 }
 
-void half_solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
-                         int end) {
-  for (int k = end - 1; k >= begin; --k) {
-    if (x[k] == 0) continue;
-    const double* row = factored + pattern.row_start[k];
-    const int* column = pattern.columns.data() + pattern.row_start[k];
-    const int last = pattern.row_size(k) - 1;
-    for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * x[k];
-    x[k] /= std::sqrt(row[last]);
-  }
-}
-
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y) {
   multiply(pattern, values, x, y, 0, pattern.size());
 }

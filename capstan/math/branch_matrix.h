@@ -41,8 +41,6 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
 // x = D^-1/2 L^-T x with a factored H, for an x that is zero but for unknown k and its ancestors: x has these
 // entries only, root first, and stays so. Then u^T H^-1 v is the dot product of two such vectors.
 void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k, double* x);
-// The same for any x of the unknowns [begin, end) of whole trees.
-void half_solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin, int end);
 
 // y = H x with an unfactored H.
 void multiply(const BranchPattern& pattern, const double* values, const double* x, double* y);

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "capstan/model/compiler.h"
 #include "capstan/model/inertia.h"
@@ -43,10 +45,16 @@ void ModelCompiler::check_mass_matrix() {
     const bool is_free = model.stages[link.stage_begin].type == StageType::free;
     add_inertia(composite[l], is_free ? link.X_PL * to_transform(body->pose) : link.X_PL,
                 &composite[link.parent]);
-    if (has_unknown_inertia[l]) {
-      has_unknown_inertia[link.parent] = 1;
-      continue;
-    }
+    if (has_unknown_inertia[l]) has_unknown_inertia[link.parent] = 1;
+  }
+  std::vector<int> as_written(model.num_links() - 1);  // links in the order of the scene's bodies
+  std::iota(as_written.begin(), as_written.end(), 1);
+  std::sort(as_written.begin(), as_written.end(),
+            [&](int a, int b) { return sources[model.links[a].body] < sources[model.links[b].body]; });
+  for (const int l : as_written) {
+    if (has_unknown_inertia[l]) continue;
+    const Link& link = model.links[l];
+    const Body* body = sources[link.body];
     const Inertia& whole = composite[l];
     bool has_rotors = true;
     for (int k = link.dof_begin; k < link.dof_end; ++k)

@@ -184,6 +184,7 @@ NewtonWorkspace::Solvers::Solver NewtonWorkspace::Solvers::take(int num_dofs) {
   std::vector<Solver>& free = std::find_if(shared.begin(), shared.end(), [&](const Shared& x) {
                                 return x.num_dofs == num_dofs;
                               })->free;
+  if (free.empty()) return std::make_unique<IslandSolver>();  // one ended with an exception
   Solver solver = std::move(free.back());
   free.pop_back();
   return solver;

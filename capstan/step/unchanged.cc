@@ -39,7 +39,8 @@ void find_apt(const Model& model, std::vector<char>* is_apt) {
 }
 
 bool have_same_bits(const VecX& a, const VecX& b, int begin, int end) {
-  return std::memcmp(a.data() + begin, b.data() + begin, (end - begin) * sizeof(double)) == 0;
+  return begin == end ||  // then there may be no address to compare at
+         std::memcmp(a.data() + begin, b.data() + begin, (end - begin) * sizeof(double)) == 0;
 }
 
 bool have_same_bits(const VecX& a, const VecX& b) {

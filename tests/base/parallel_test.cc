@@ -81,6 +81,21 @@ TEST(Threads, ALoopWithinALoopIsAPlainOne) {
   EXPECT_EQ(runs, std::vector<int>(100, 1));
 }
 
+// One begins when the caller has done its part of the outer loop and waits for the others.
+TEST(Threads, ALoopWithinALoopMayBeginLate) {
+  const Threads threads(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::vector<int> runs(20, 0);
+  std::atomic<int> here = 0;
+  threads.for_each(2, [&](int i) {
+    ++here;
+    while (here < 2) std::this_thread::yield();
+    if (std::this_thread::get_id() != caller) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    threads.for_each(10, [&](int j) { ++runs[10 * i + j]; });
+  });
+  EXPECT_EQ(runs, std::vector<int>(20, 1));
+}
+
 TEST(Threads, CanBeMovedWhileAtRest) {
   Threads a(2);
   Threads b = std::move(a);

@@ -29,10 +29,18 @@ TEST(BranchMatrix, SolvesLikeADenseFactorization) {
     ASSERT_EQ(factor(pattern, factored.data()), -1);
     solve_in_place(pattern, factored.data(), x.data());
     EXPECT_LT((x - dense.llt().solve(b)).norm(), 1e-13);
-    VecX half_b = b, half_y = y;  // b^T H^-1 y = b^T b
-    half_solve_in_place(pattern, factored.data(), half_b.data(), 0, n);
-    half_solve_in_place(pattern, factored.data(), half_y.data(), 0, n);
-    EXPECT_NEAR(half_b.dot(half_y), b.squaredNorm(), 1e-12 * n);
+    for (int k = 0; k < n; ++k) {  // b^T H^-1 y of what they have at k and its ancestors
+      const int m = pattern.row_size(k);
+      VecX half_b(m), half_y(m), b_k = VecX::Zero(n), y_k = VecX::Zero(n);
+      for (int i = 0; i < m; ++i) {
+        const int column = pattern.columns[pattern.row_start[k] + i];
+        half_b[i] = b_k[column] = b[column];
+        half_y[i] = y_k[column] = y[column];
+      }
+      half_solve_in_place(pattern, factored.data(), k, half_b.data());
+      half_solve_in_place(pattern, factored.data(), k, half_y.data());
+      EXPECT_NEAR(half_b.dot(half_y), b_k.dot(dense.llt().solve(y_k)), 1e-12 * n) << k;
+    }
   }
 }
 

@@ -605,6 +605,28 @@ TEST(CompileErrors, AreAllToldAtOnceWithoutFollowUps) {
   EXPECT_EQ(d.num_errors(), 5) << d.text();
 }
 
+// Also where that is not the order of the tree: c comes after b, but hangs on a.
+TEST(CompileErrors, OfMassComeInTheOrderOfTheFile) {
+  Scene scene;
+  for (const char* name : {"a", "b", "c"}) {
+    Body body;
+    body.name = name;
+    if (body.name == "c") body.parent = "a";
+    body.joints.resize(1);
+    body.joints[0].name = name;
+    body.joints[0].type = JointType::revolute;
+    scene.bodies.push_back(body);
+  }
+  Diagnostics d;
+  compile(scene, &d);
+  std::vector<std::size_t> places;
+  for (const char* name : {"a", "b", "c"})
+    places.push_back(d.text().find("body '" + std::string(name) + "' moves"));
+  EXPECT_LT(places[0], places[1]) << d.text();
+  EXPECT_LT(places[1], places[2]) << d.text();
+  EXPECT_NE(places[2], std::string::npos) << d.text();
+}
+
 // A chain of n dofs has n^2/2 numbers in its mass matrix: refused before memory runs out.
 TEST(CompileErrors, AChainTooLongForMemoryIsRefused) {
   Scene scene;

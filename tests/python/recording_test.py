@@ -3,6 +3,7 @@ import csv
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,19 @@ def read_csv(path):
     with open(path, newline="") as file:
         rows = list(csv.reader(file))
     return {name.split(" [")[0]: np.array([float(row[i]) for row in rows[1:]]) for i, name in enumerate(rows[0])}
+
+
+def whole_chunks(path):
+    """(begin, end, number of frames) of each chunk's content, as capstan/io/recording.h describes them."""
+    data = pathlib.Path(path).read_bytes()
+    at, chunks = 8, []
+    while at + 40 <= len(data):
+        frames, stored = struct.unpack_from("<IQ", data, at + 4)
+        if at + 40 + stored > len(data):
+            break
+        chunks.append((at + 40, at + 40 + stored, frames))
+        at += 40 + stored
+    return chunks
 
 
 class Reader(unittest.TestCase):
@@ -91,16 +105,23 @@ class Reader(unittest.TestCase):
 
     def test_a_cut_file_is_read_as_far_as_it_goes_and_damage_is_told(self):
         process = subprocess.Popen([PROGRAM, "run", "clutter", "--duration", "1e6", "--record", "k.capstan", "--quiet"])
-        while not os.path.exists("k.capstan") or os.path.getsize("k.capstan") < 400_000:
+        while not os.path.exists("k.capstan") or len(whole_chunks("k.capstan")) < 3:
+            self.assertIsNone(process.poll())
             time.sleep(0.02)
-        process.kill()
+        process.kill()  # maybe while it writes the next
         process.wait()
+        chunks = whole_chunks("k.capstan")
         run = capstan_recording.read("k.capstan")
         self.assertFalse(run.complete)
-        self.assertGreater(len(run), 20)
+        self.assertEqual(len(run), sum(frames for *_, frames in chunks))
         self.assertIn(f"frames        {len(run)},", capstan("info", "k.capstan"))
         data = bytearray(pathlib.Path("k.capstan").read_bytes())
-        data[len(data) // 2] ^= 1
+        (begin, end, frames), (_, end_of_next, _) = chunks[1:3]  # the first is the header
+        pathlib.Path("d.capstan").write_bytes(data[:end_of_next - 1])
+        cut = capstan_recording.read("d.capstan")
+        np.testing.assert_array_equal(cut.q, run.q[:frames])
+        self.assertFalse(cut.complete)
+        data[(begin + end) // 2] ^= 1
         pathlib.Path("d.capstan").write_bytes(data)
         with self.assertRaisesRegex(capstan_recording.RecordingError, "d.capstan: .*damaged"):
             capstan_recording.read("d.capstan")

@@ -1,0 +1,59 @@
+// The parts of a free motion that are balanced apart, and what it is computed in. Internal to dynamics/.
+#pragma once
+
+#include <Eigen/LU>
+#include <vector>
+
+#include "capstan/dynamics/free_motion.h"
+#include "capstan/dynamics/momentum.h"
+
+namespace capstan {
+
+// Trees that no force joins to others: whole trees one after the other, one alone as a rule, and all that lie
+// between two that a tendon or an actuator joins. Each is balanced apart, so that what one does depends on
+// no other.
+struct MotionBatch {
+  int tree_begin = 0, tree_end = 0;
+  int link_begin = 0, link_end = 0;
+  int stage_begin = 0, stage_end = 0;
+  double mass = 0;          // [kg]
+  ForceRange forces;        // has the range of dofs
+  bool has_forces = false;  // else k_1 and its gradient stay zero
+  bool is_piecewise_linear = false;
+  bool is_free_body = false;
+  int iterations = 0;
+  double residual = 0;
+  bool converged = true;
+
+  int num_dofs() const { return forces.dof_end - forces.dof_begin; }
+  auto of(VecX& x) const { return x.segment(forces.dof_begin, num_dofs()); }
+  auto of(const VecX& x) const { return x.segment(forces.dof_begin, num_dofs()); }
+};
+
+struct Motion::Scratch {
+  std::vector<MotionBatch> batches;
+  std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread
+  Placement placement;      // at q^theta
+  Velocity velocity;        // at q^theta, v^theta
+  TreeWorkspace tree;
+  DerivativesWorkspace derivatives;
+  ForceGradient gradient;
+  VecX q, v, v_vq, a;            // where the residual is evaluated
+  VecX tau, inverse, external;   // k_1, ID, external forces
+  VecX M;                        // mass matrix at q^theta
+  VecX m, m_trial, v_trial, dv;  // residuals and steps
+  VecX M_dv;                     // in calc_residual
+  std::vector<MatX> jacobian;    // [trees] of m, for the implicit schemes
+  std::vector<Eigen::PartialPivLU<MatX>> lu;
+  MomentumWorkspace momentum;
+};
+
+// v* and A of the theta-method for one batch, without the correction of its momentum (dynamics/momentum.h).
+void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,
+                            MotionBatch& b, Motion* motion);
+
+// A at the gradient of k_1 in the scratch memory, and its factor, for the dofs [begin, end) of whole trees.
+void make_system(const Model& model, const MotionBatch& b, int begin, int end, double dt,
+                 const Scheme& scheme, Motion* motion);
+
+}  // namespace capstan
