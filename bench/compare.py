@@ -162,7 +162,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measure Capstan against the installed simulators.")
     parser.add_argument("--build", default=str(ROOT / "build/bench"), help="where the programs are built")
     parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
-    parser.add_argument("--quick", action="store_true", help="about a quarter of an hour: the default")
+    parser.add_argument("--quick", action="store_true", help="about twenty minutes: the default")
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
     parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (30, or 60 with --full)")
