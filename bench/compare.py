@@ -46,7 +46,7 @@ MORE = [
 ]
 ALL = MAIN + MORE
 TWO_THREADS = ("Capstan, 2 threads", "capstan", {"threads": "2"})
-ARTICULATED = [CAPSTAN, NEWTON, CG]
+BEST = [CAPSTAN, NEWTON, CG]
 # Beyond this many bodies these take longer than anyone waits for.
 LARGEST = {"DART Dantzig": 80, "DART PGS": 80, "ODE exact": 80, "MuJoCo 2.2 Newton": 80,
            "Drake hydroelastic": 160, "Drake hydroelastic, 1e6 Pa": 160}
@@ -71,8 +71,11 @@ def suite(full):
     if not full:
         for n in SIZES:
             cases += [case("clutter_walls", n, engines=PARETO if n == 40 else MAIN + [SAP], repeat=5 if n == 8 else 2)]
-        cases += [case("clutter_walls", n, dt=0.002, duration=3, engines=MAIN + [SAP], repeat=5) for n in (8, 40)]
         cases += [case("clutter_open", n, engines=MAIN + [SAP], repeat=5 if n <= 160 else 2) for n in SIZES]
+        for n in SIZES:
+            more = dict(engines=MAIN + [SAP], repeat=5) if n <= 40 else dict(engines=BEST)
+            cases += [case("clutter_walls", n, dt=0.002, duration=3, **more)]
+            cases += [case("clutter_open", n, dt=0.002, duration=3, engines=BEST, repeat=3 if n <= 160 else 1)]
         few = MAIN + [e for e in MORE if e[0] in ("ODE quick 20", "ODE exact", "DART Dantzig") or e[1] == "drake"]
     else:
         for n in SIZES:
@@ -80,6 +83,7 @@ def suite(full):
             cases += [case("clutter_walls", n, engines=PARETO if n == 40 else ALL, repeat=repeat)]
             cases += [case("clutter_walls", n, dt=0.002, duration=3, repeat=repeat)]
             cases += [case("clutter_open", n, repeat=repeat)]
+            cases += [case("clutter_open", n, dt=0.002, duration=3, repeat=repeat)]
         few = ALL
     cases += [case("stack", 10, engines=few), case("stack_offset", 10, engines=few)]
     cases += [case("stack_heavy_top", 10, engines=few, capstan=heavy), case("pyramid", 10, engines=few)]
@@ -87,9 +91,9 @@ def suite(full):
     cases += [case("incline_slide", dt=0.01, engines=few)] if full else []
     cases += [case("glide", engines=few), case("glide", dt=0.002, engines=few)]
     cases += [case("scattered", 100, engines=few + [TWO_THREADS], repeat=5), case("chain", 200, engines=few)]
-    cases += [case("arm_hand", engines=ARTICULATED)]
+    cases += [case("arm_hand", engines=BEST)]
     for n in (1, 22, 100):
-        cases += [case("humanoids", n, engines=ARTICULATED + [TWO_THREADS] * (n > 1), capstan=heavy, repeat=5)]
+        cases += [case("humanoids", n, engines=BEST + [TWO_THREADS] * (n > 1), capstan=heavy, repeat=5)]
     return cases
 
 
@@ -162,7 +166,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measure Capstan against the installed simulators.")
     parser.add_argument("--build", default=str(ROOT / "build/bench"), help="where the programs are built")
     parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
-    parser.add_argument("--quick", action="store_true", help="about twenty minutes: the default")
+    parser.add_argument("--quick", action="store_true", help="about twenty-five minutes: the default")
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
     parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (30, or 60 with --full)")

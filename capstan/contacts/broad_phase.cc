@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <utility>
 
@@ -19,6 +20,8 @@ constexpr double kMarginOfSmallest = 0.1, kMarginOfLargest = 0.01;
 constexpr double kUpdatesAhead = 6, kMostAhead = 2;
 // The tree is built anew when this share of its leaves has moved since.
 constexpr double kEscapesPerBuild = 0.4;
+
+constexpr int kCollidersInBlock = 512, kSearchesInBlock = 8, kCandidatesInBlock = 256;  // for one thread
 
 constexpr int kLeafSize = 4;
 constexpr int kDigitBits = 11, kMortonBits = 17, kClassBits = 4;
@@ -68,6 +71,13 @@ bool overlaps(const FatBox& a, const FatBox& b) {
          (b.lower[1] <= a.upper[1]) & (a.lower[2] <= b.upper[2]) & (b.lower[2] <= a.upper[2]);
 }
 
+// Of the six sides.
+int count_overlaps(const Aabb& a, const Aabb& b) {
+  int count = 0;
+  for (int k = 0; k < 3; ++k) count += (a.lower[k] <= b.upper[k]) + (b.lower[k] <= a.upper[k]);
+  return count;
+}
+
 bool is_proper(const Aabb& box) {
   return box.lower[0] <= box.upper[0] && box.lower[1] <= box.upper[1] && box.lower[2] <= box.upper[2];
 }
@@ -94,50 +104,38 @@ void grow(FatBox& a, const FatBox& b) {
   }
 }
 
-std::vector<std::uint64_t> pair_keys(const std::vector<std::array<int, 2>>& pairs) {
-  std::vector<std::uint64_t> keys;
-  for (const auto& [a, b] : pairs) {
-    keys.push_back(static_cast<std::uint64_t>(std::min(a, b)) << 32 |
-                   static_cast<std::uint32_t>(std::max(a, b)));
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
-}
-
-bool listed(const std::vector<std::uint64_t>& keys, int a, int b) {
-  return std::binary_search(
-      keys.begin(), keys.end(),
-      static_cast<std::uint64_t>(std::min(a, b)) << 32 | static_cast<std::uint32_t>(std::max(a, b)));
-}
-
 }  // namespace
 
 BroadPhase::BroadPhase(std::vector<BroadPhaseCollider> colliders,
                        std::vector<std::array<int, 2>> excluded_bodies,
                        std::vector<std::array<int, 2>> excluded_colliders)
-    : colliders_(std::move(colliders)),
-      excluded_bodies_(pair_keys(excluded_bodies)),
-      excluded_colliders_(pair_keys(excluded_colliders)) {
+    : colliders_(std::move(colliders)) {
   const size_t n = colliders_.size();
   index_bits_ = std::max(1, static_cast<int>(std::bit_width(n)));
-  std::vector<int> bodies;
-  for (const auto& [a, b] : excluded_bodies) bodies.insert(bodies.end(), {a, b});
-  std::sort(bodies.begin(), bodies.end());
-  has_exclusion_.resize(n);
-  for (size_t i = 0; i < n; ++i) {
-    has_exclusion_[i] = std::binary_search(bodies.begin(), bodies.end(), colliders_[i].body);
-  }
-  for (const auto& pair : excluded_colliders) {
-    for (int i : pair) {
-      if (i >= 0 && static_cast<size_t>(i) < n) has_exclusion_[i] = true;
+  // Lists by name, then the one that each collider has; name(i) is that of collider i.
+  const auto make = [&](std::vector<std::array<int, 2>>& pairs, const auto& name, Exclusions* exclusions) {
+    for (size_t i = 0, size = pairs.size(); i < size; ++i) pairs.push_back({pairs[i][1], pairs[i][0]});
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto& [a, b] : pairs) exclusions->others.push_back(b);
+    for (int i = 0; i < static_cast<int>(n); ++i) {
+      const auto at = [&](int value) {
+        return static_cast<int>(std::lower_bound(pairs.begin(), pairs.end(), std::array{value, INT_MIN}) -
+                                pairs.begin());
+      };
+      exclusions->range.push_back({at(name(i)), at(name(i) + 1)});
     }
-  }
+  };
+  make(
+      excluded_bodies, [&](int i) { return colliders_[i].body; }, &excluded_bodies_);
+  make(
+      excluded_colliders, [](int i) { return i; }, &excluded_colliders_);
   fat_.resize(n);
   centre_.resize(n);
   made_.resize(n);
   entry_of_.resize(n);
   entries_.reserve(n);
   escaped_.resize(n);
+  outside_.resize(n);
   escapees_.reserve(n);
   keys_.reserve(n);
   keys_scratch_.reserve(n);
@@ -154,14 +152,17 @@ void BroadPhase::forget() {
   escapes_since_build_ = 0;
 }
 
-bool BroadPhase::allowed(int i, int j) const {
-  const BroadPhaseCollider &a = colliders_[i], &b = colliders_[j];
-  if (!may_pair(a, b)) return false;
-  if (!has_exclusion_[i] || !has_exclusion_[j]) return true;
-  return !listed(excluded_bodies_, a.body, b.body) && !listed(excluded_colliders_, i, j);
+bool BroadPhase::Exclusions::has(int collider, int other) const {
+  const auto [begin, end] = range[collider];
+  return begin < end && std::binary_search(others.begin() + begin, others.begin() + end, other);
 }
 
-std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
+bool BroadPhase::allowed(int i, int j) const {
+  return may_pair(colliders_[i], colliders_[j]) && !excluded_bodies_.has(i, colliders_[j].body) &&
+         !excluded_colliders_.has(i, j);
+}
+
+std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes, const Threads& threads) {
   const int n = static_cast<int>(colliders_.size());
   if (static_cast<int>(boxes.size()) != n) {
     throw InputError({}, fmt::format("the broad phase has {} colliders but got {} boxes", n, boxes.size()),
@@ -170,10 +171,13 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
 
   // A coordinate that is not a number fails every comparison, so it shows among those that left their fat
   // box; nothing is changed before all of them have been looked at.
+  threads.for_each_block(n, kCollidersInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      outside_[i] = kind_[i] != Kind::bounded || !contains(fat_[i], boxes[i]) || !is_proper(boxes[i]);
+  });
   escapees_.clear();
   for (int i = 0; i < n; ++i) {
-    const Aabb& box = boxes[i];
-    if (kind_[i] != Kind::bounded || !contains(fat_[i], box) || !is_proper(box)) escapees_.push_back(i);
+    if (outside_[i] != 0) escapees_.push_back(i);
   }
   for (int i : escapees_) {
     if (boxes[i].lower.hasNaN() || boxes[i].upper.hasNaN()) {
@@ -215,24 +219,12 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes) {
     } else {
       for (int i : escapees_) move_leaf(i);
     }
-    found_.clear();
-    // In the order of the tree, so that one search finds the nodes of the last in the cache.
-    for (const Key& k : keys_) {
-      if (escaped_[k.collider]) search(k.collider);
-    }
-    for (int i : unbounded_) {
-      if (escaped_[i]) search(i);
-    }
+    search_all(threads);
     merge_candidates();
     for (int i : escapees_) escaped_[i] = 0;
   }
 
-  pairs_.clear();
-  const std::uint64_t mask = (std::uint64_t{1} << index_bits_) - 1;
-  for (const std::uint64_t key : candidates_) {
-    const int a = static_cast<int>(key >> index_bits_), b = static_cast<int>(key & mask);
-    if (capstan::overlaps(boxes[a], boxes[b])) pairs_.push_back({a, b});
-  }
+  find_pairs(boxes, threads);
   statistics_.candidates = static_cast<int>(candidates_.size());
   return pairs_;
 }
@@ -361,17 +353,17 @@ int BroadPhase::build_range(int first, int last, int parent) {
 }
 
 // Two escaped colliders find each other twice; the smaller index keeps the pair.
-void BroadPhase::offer(int i, int j) {
+void BroadPhase::offer(int i, int j, std::vector<std::uint64_t>* found) const {
   if (i == j || (escaped_[j] && j < i) || !allowed(i, j)) return;
-  found_.push_back(static_cast<std::uint64_t>(std::min(i, j)) << index_bits_ |
+  found->push_back(static_cast<std::uint64_t>(std::min(i, j)) << index_bits_ |
                    static_cast<std::uint64_t>(std::max(i, j)));
 }
 
-void BroadPhase::search(int i) {
+void BroadPhase::search(int i, std::vector<std::uint64_t>* found) const {
   if (kind_[i] == Kind::empty) return;
   if (kind_[i] == Kind::unbounded) {
     for (int j = 0; j < static_cast<int>(colliders_.size()); ++j) {
-      if (kind_[j] == Kind::bounded || kind_[j] == Kind::unbounded) offer(i, j);
+      if (kind_[j] == Kind::bounded || kind_[j] == Kind::unbounded) offer(i, j, found);
     }
     return;
   }
@@ -386,12 +378,63 @@ void BroadPhase::search(int i) {
     if (nd.leaf >= 0) {
       const Entry* entry = entries_.data() + nd.leaf / 8;
       for (int k = nd.leaf % 8; k > 0; --k, ++entry) {
-        if (overlaps(entry->box, box)) offer(i, entry->collider);
+        if (overlaps(entry->box, box)) offer(i, entry->collider, found);
       }
     }
     ++node;
   }
-  for (int j : unbounded_) offer(i, j);
+  for (int j : unbounded_) offer(i, j, found);
+}
+
+// The pairs of all that have escaped, to found_.
+void BroadPhase::search_all(const Threads& threads) {
+  // In the order of the tree, so that one search finds the nodes of the last in the cache.
+  searchers_.clear();
+  for (const Key& k : keys_) {
+    if (escaped_[k.collider]) searchers_.push_back(k.collider);
+  }
+  for (int i : unbounded_) {
+    if (escaped_[i]) searchers_.push_back(i);
+  }
+  const int count = static_cast<int>(searchers_.size());
+  const int blocks = (count + kSearchesInBlock - 1) / kSearchesInBlock;
+  if (static_cast<int>(found_in_block_.size()) < blocks) found_in_block_.resize(blocks);
+  threads.for_each(blocks, [&](int b) {
+    found_in_block_[b].clear();
+    const int end = std::min(count, (b + 1) * kSearchesInBlock);
+    for (int k = b * kSearchesInBlock; k < end; ++k) search(searchers_[k], &found_in_block_[b]);
+  });
+  found_.clear();
+  for (int b = 0; b < blocks; ++b)
+    found_.insert(found_.end(), found_in_block_[b].begin(), found_in_block_[b].end());
+}
+
+// The candidates whose boxes overlap.
+void BroadPhase::find_pairs(std::span<const Aabb> boxes, const Threads& threads) {
+  const std::uint64_t mask = (std::uint64_t{1} << index_bits_) - 1;
+  const int n = static_cast<int>(candidates_.size());
+  const int size = threads.count() > 1 ? kCandidatesInBlock : std::max(1, n);
+  const int blocks = (n + size - 1) / size;
+  pairs_.resize(n);
+  pairs_in_block_.resize(blocks);
+  threads.for_each(blocks, [&](int block) {
+    ColliderPair* next = pairs_.data() + block * size;
+    const int end = std::min(n, (block + 1) * size);
+    for (int k = block * size; k < end; ++k) {
+      const std::uint64_t key = candidates_[k];
+      const int a = static_cast<int>(key >> index_bits_), b = static_cast<int>(key & mask);
+      *next = {a, b};
+      next += count_overlaps(boxes[a], boxes[b]) == 6;  // no branch: half of them do
+    }
+    pairs_in_block_[block] = static_cast<int>(next - pairs_.data()) - block * size;
+  });
+  int count = 0;
+  for (int block = 0; block < blocks; ++block) {
+    const auto first = pairs_.begin() + block * size;
+    if (block * size != count) std::copy_n(first, pairs_in_block_[block], pairs_.begin() + count);
+    count += pairs_in_block_[block];
+  }
+  pairs_.resize(count);
 }
 
 // candidates_ := (candidates_ without escaped colliders) merged with found_, both sorted.

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "capstan/base/parallel.h"
 #include "capstan/geometry/aabb.h"
 
 namespace capstan {
@@ -51,7 +52,7 @@ class BroadPhase {
   // The overlapping pairs of these boxes (one for each collider), sorted by (a, b); valid until the next
   // call. Empty boxes (lower > upper on an axis) pair with nothing. Throws InputError when a coordinate is
   // not a number or the count is wrong; the state is then as before.
-  std::span<const ColliderPair> update(std::span<const Aabb> boxes);
+  std::span<const ColliderPair> update(std::span<const Aabb> boxes, const Threads& threads = Threads());
 
   // The answer of the last update.
   std::span<const ColliderPair> pairs() const { return pairs_; }
@@ -87,33 +88,44 @@ class BroadPhase {
 
   enum class Kind : unsigned char { unseen, empty, bounded, unbounded };
 
+  // Sorted lists one after the other, each of what some collider never pairs with.
+  struct Exclusions {
+    std::vector<int> others;
+    std::vector<std::array<int, 2>> range;  // [colliders] in others
+    bool has(int collider, int other) const;
+  };
+
   bool allowed(int i, int j) const;
   void make_fat(int i, Kind kind, const Aabb& box);
   void move_leaf(int i);
   void build();
   int build_range(int first, int last, int parent);
   void make_keys(int first, int last);
-  void search(int i);
-  void offer(int i, int j);
+  void search(int i, std::vector<std::uint64_t>* found) const;
+  void offer(int i, int j, std::vector<std::uint64_t>* found) const;
+  void search_all(const Threads& threads);
   void merge_candidates();
+  void find_pairs(std::span<const Aabb> boxes, const Threads& threads);
 
   std::vector<BroadPhaseCollider> colliders_;
-  std::vector<std::uint64_t> excluded_bodies_, excluded_colliders_;  // sorted pair keys
-  std::vector<unsigned char> has_exclusion_;                         // by collider
+  Exclusions excluded_bodies_, excluded_colliders_;
 
   std::vector<Kind> kind_;
   std::vector<FatBox> fat_;
   std::vector<Vec3> centre_;  // of the box when its fat box was made [m]
   std::vector<long> made_;    // the update when its fat box was made
   std::vector<unsigned char> escaped_;
-  std::vector<int> escapees_, unbounded_;
+  std::vector<unsigned char> outside_;  // of its fat box
+  std::vector<int> escapees_, unbounded_, searchers_;
   std::vector<Node> nodes_;
   std::vector<int> parent_;     // of each node
   std::vector<Entry> entries_;  // in the order of the tree
   std::vector<int> entry_of_;   // by collider
   std::vector<Key> keys_, keys_scratch_;
   std::vector<std::uint64_t> candidates_, found_, scratch_;  // pair keys
+  std::vector<std::vector<std::uint64_t>> found_in_block_;   // likewise
   std::vector<ColliderPair> pairs_;
+  std::vector<int> pairs_in_block_;
   int index_bits_ = 1;  // a pair key is a << index_bits_ | b
   long escapes_since_build_ = 0;
   Statistics statistics_;

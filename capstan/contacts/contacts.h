@@ -99,6 +99,7 @@ struct CollisionWorkspace {
   struct Found {
     ColliderPair pair;
     int block, hit_begin, hit_end;
+    bool waits;
     double apart;  // as in Waiting
   };
   std::vector<Found> found;
@@ -109,8 +110,8 @@ struct CollisionWorkspace {
     std::uint64_t links;  // the lower one, then the higher one
     int hit;
   };
-  std::vector<Place> order;      // of contacts
-  std::vector<Waiting> waiting;  // likewise
+  std::vector<Place> order, order_scratch;  // of contacts
+  std::vector<Waiting> waiting;             // likewise
   // Which bodies may be stopped on their way, by what touches them or they meet.
   std::vector<double> stop;    // [links] the part of its way before which it is not
   std::vector<char> is_final;  // [links]

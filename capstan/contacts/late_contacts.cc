@@ -213,7 +213,7 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
   each_tree([&](int t) { w->strays[t] = find_news(t, collision, w); });
   w->is_first = false;
   if (std::find(w->strays.begin(), w->strays.end(), 1) != w->strays.end())
-    collision->broad_phase.update(collision->swept);
+    collision->broad_phase.update(collision->swept, threads);
 
   const std::span<const ColliderPair> pairs = collision->broad_phase.pairs();
   w->is_late.resize(pairs.size());

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "capstan/dynamics/free_body.h"
 #include "capstan/dynamics/momentum.h"
@@ -58,12 +59,12 @@ std::vector<MotionBatch> make_batches(const Model& model) {
   return batches;
 }
 
-// At least kDofsInBlock dofs each, but the last.
+// At least kDofsInBlock dofs each that are not in lanes, but the last.
 std::vector<int> make_blocks(const std::vector<MotionBatch>& batches) {
   std::vector<int> blocks = {0};
   int dofs = 0;
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    dofs += batches[i].num_dofs();
+    dofs += batches[i].is_in_lanes ? 0 : batches[i].num_dofs();
     if (dofs < kDofsInBlock && i + 1 < batches.size()) continue;
     blocks.push_back(static_cast<int>(i) + 1);
     dofs = 0;
@@ -127,6 +128,25 @@ bool all_are(std::span<const char> trees, const MotionBatch& b) {
                                        [](char is) { return is != 0; });
 }
 
+// f(lanes) or g(batch) for all of them.
+template <class F, class G>
+void for_all(Scratch& s, const Threads& threads, const F& f, const G& g) {
+  const int lanes = static_cast<int>(s.lanes.size()), blocks = static_cast<int>(s.blocks.size()) - 1;
+  threads.for_each(lanes + blocks, [&](int task) {
+    if (task < lanes) return f(s.lanes[task]);
+    for (int i = s.blocks[task - lanes]; i < s.blocks[task - lanes + 1]; ++i) {
+      if (!s.batches[i].is_in_lanes) g(s.batches[i]);
+    }
+  });
+}
+
+// Where a tree in lanes is placed alone, the bits may be others than the next step's.
+void forget_placement(const Model& model, int tree, Scratch& s) {
+  const Tree& t = model.trees[tree];
+  for (int g = model.links[t.link_begin].stage_begin; g < model.links[t.link_end - 1].stage_end; ++g)
+    s.momentum.q[model.stages[g].q] = std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace
 
 Scheme scheme(Integrator integrator) {
@@ -157,6 +177,7 @@ Motion make_motion(const Model& model) {
   motion.released.reserve(motion.drives.size());
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);
+  s.lanes = make_motion_lanes(model, &s.batches);
   s.blocks = make_blocks(s.batches);
   s.placement = make_placement(model);
   s.velocity = make_velocity(model);
@@ -185,13 +206,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       s.lu.emplace_back(tree.num_dofs());
     }
   }
-  const auto each_batch = [&](const auto& f) {
-    threads.for_each(static_cast<int>(s.blocks.size()) - 1, [&](int block) {
-      for (int i = s.blocks[block]; i < s.blocks[block + 1]; ++i) f(s.batches[i]);
-    });
-  };
   const bool is_placed = take_placement(state.q, &s.momentum, &motion->placement);
-  const auto place = [&](MotionBatch& b) {
+  const auto place_batch = [&](MotionBatch& b) {
     if (all_are(unchanged, b)) return;
     for (int t = b.tree_begin; t < b.tree_end && !is_placed; ++t) {
       if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
@@ -199,7 +215,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     }
     calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
   };
-  const auto balance = [&](MotionBatch& b) {
+  const auto balance_batch = [&](MotionBatch& b) {
     if (all_are(unchanged, b)) {
       if (b.has_forces && model.options.conserve_momentum) b.of(s.external) += b.of(s.tau);
       return;
@@ -218,6 +234,9 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       b.converged = true;
       return;
     }
+    if (b.is_in_lanes) {  // place() leaves out the bias, and does not see what is not finite
+      calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
+    }
     solve_momentum_balance(model, state, dt, scheme, b, motion);
     if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
     b.of(s.external) += b.of(s.tau);
@@ -228,16 +247,48 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
                        scheme.theta_vq, &s.momentum, &motion->v_star);
     }
   };
+  const auto are_unchanged = [&](const MotionLanes& lanes) {
+    return std::all_of(lanes.batches.begin(), lanes.batches.end(),
+                       [&](int i) { return all_are(unchanged, s.batches[i]); });
+  };
+  const auto place_lanes = [&](MotionLanes& lanes) {
+    if (!are_unchanged(lanes)) place(model, state, is_placed, lanes, motion);
+  };
+  const auto balance_lanes = [&](MotionLanes& lanes) {
+    std::array<bool, 4> is_left;
+    for (int i = 0; i < 4; ++i) is_left[i] = all_are(asleep, s.batches[lanes.batches[i]]);
+    if (scheme.theta > 0 || are_unchanged(lanes) || !std::count(is_left.begin(), is_left.end(), false)) {
+      is_left.fill(true);
+    } else {
+      balance(model, state, dt, scheme, lanes, &is_left, motion);
+    }
+    for (int i = 0; i < lanes.trees.count; ++i) {
+      MotionBatch& b = s.batches[lanes.batches[i]];
+      if (is_left[i]) {
+        balance_batch(b);
+        continue;
+      }
+      b.iterations = 1;
+      b.residual = 0;
+      b.converged = true;
+    }
+  };
   if (input.body_forces.empty()) {
     calc_external(model, motion->placement, input, &s.external);
-    each_batch([&](MotionBatch& b) {  // while what was placed is in the cache
-      place(b);
-      balance(b);
-    });
+    for_all(  // both while what was placed is in the cache
+        s, threads,
+        [&](MotionLanes& lanes) {
+          place_lanes(lanes);
+          balance_lanes(lanes);
+        },
+        [&](MotionBatch& b) {
+          place_batch(b);
+          balance_batch(b);
+        });
   } else {
-    each_batch(place);
+    for_all(s, threads, place_lanes, place_batch);
     calc_external(model, motion->placement, input, &s.external);
-    each_batch(balance);
+    for_all(s, threads, balance_lanes, balance_batch);
   }
   motion->iterations = 0;
   motion->residual = 0;
@@ -255,12 +306,49 @@ void balance_after_constraints(const Model& model, const State& state, double dt
   balance_momentum(model, tree, state, motion->placement, motion->velocity,
                    scheme.theta > 0 ? s.placement : motion->placement, s.external, dt, scheme.theta_vq,
                    &s.momentum, v);
+  forget_placement(model, tree, s);
 }
 
-void balance_end(const Model& model, const VecX& v, double dt, double theta_vq, int begin, int end,
-                 Motion* motion, VecX* q1) {
-  balance_position(model, motion->placement, motion->velocity, v, dt, theta_vq, begin, end,
-                   &motion->scratch->momentum, q1);
+namespace {
+
+// Without the shift.
+void move_trees(const Model& model, const State& state, const VecX& v, double dt, double theta_vq, int begin,
+                int end, Scratch& s, VecX* q1) {
+  const Tree &first = model.trees[begin], &last = model.trees[end - 1];
+  const int dof = first.dof_begin, n = last.dof_end - dof;
+  s.v_vq.segment(dof, n) = theta_vq * v.segment(dof, n) + (1 - theta_vq) * state.v.segment(dof, n);
+  move(model, state.q, s.v_vq, dt, q1, model.links[first.link_begin].stage_begin,
+       model.links[last.link_end - 1].stage_end);
+}
+
+}  // namespace
+
+void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq,
+             const Threads& threads, Motion* motion, VecX* q1) {
+  Scratch& s = *motion->scratch;
+  const int num_trees = static_cast<int>(model.trees.size());
+  threads.for_each_block(
+      num_trees, kDofsInBlock * num_trees / std::max(1, model.num_velocities()) + 1,
+      [&](int begin, int end) { move_trees(model, state, v, dt, theta_vq, begin, end, s, q1); });
+  if (!model.options.conserve_momentum) return;
+  for_all(
+      s, threads, [&](MotionLanes& lanes) { balance_position(model, v, dt, theta_vq, lanes, motion, q1); },
+      [&](const MotionBatch& b) {
+        if (b.is_free_body) return;
+        balance_position(model, motion->placement, motion->velocity, v, dt, theta_vq, b.tree_begin,
+                         b.tree_end, &s.momentum, q1);
+      });
+}
+
+void move_on(const Model& model, const State& state, const VecX& v, double dt, int tree, Motion* motion,
+             VecX* q1, Placement* placement) {
+  Scratch& s = *motion->scratch;
+  move_trees(model, state, v, dt, 1, tree, tree + 1, s, q1);
+  if (model.options.conserve_momentum)
+    balance_position(model, motion->placement, motion->velocity, v, dt, 1, tree, tree + 1, &s.momentum, q1);
+  if (!copy_placement(model, s.momentum, *q1, tree, placement))
+    calc_placement(model, *q1, placement, model.trees[tree].link_begin, model.trees[tree].link_end);
+  forget_placement(model, tree, s);
 }
 
 }  // namespace capstan

@@ -51,7 +51,7 @@ struct ReleasedDrive {
 // implicit schemes, which come with their first step.
 struct Motion {
   Placement placement;  // at q0: contacts and Jacobians are taken here
-  Velocity velocity;    // at q0, v0
+  Velocity velocity;    // at q0, v0: V; the rest is for calc_free_motion alone
   VecX A;               // values in the rows of Model::system_pattern; without drives that were released
   VecX A_factor;        // L^T D L of A
   VecX v_star;          // [dofs] without drives that were released
@@ -86,10 +86,14 @@ inline void calc_free_motion(const Model& model, const State& state, const Input
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,
                                int tree, Motion* motion, VecX* v);
 
-// balance_position() (dynamics/momentum.h) of the trees [begin, end), after calc_free_motion on the state
-// that q1 comes from. If the next free motion begins there, it finds where they are.
-void balance_end(const Model& model, const VecX& v, double dt, double theta_vq, int begin, int end,
-                 Motion* motion, VecX* q1);
+// Moves q0 along v^theta_vq to q1, and shifts floating trees so that their momentum is kept there
+// (balance_position() in dynamics/momentum.h). To be called after calc_free_motion on the same state. If the
+// next free motion begins at q1, it finds where the trees are.
+void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq,
+             const Threads& threads, Motion* motion, VecX* q1);
+// The same for one tree and theta_vq = 1, to round-off, and where the tree is then.
+void move_on(const Model& model, const State& state, const VecX& v, double dt, int tree, Motion* motion,
+             VecX* q1, Placement* placement);
 
 // Takes the drives out of v* and A of the trees that are marked ([trees], not 0), and of those that a drive
 // joins to them, which it marks, too. v* is then the motion without these drives. To be called after

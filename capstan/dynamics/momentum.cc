@@ -13,14 +13,6 @@
 namespace capstan {
 namespace {
 
-// A tree as the root carries it. World axes.
-struct Whole {
-  double mass = 0;
-  Vec3 com = Vec3::Zero();                  // [m] world
-  Mat3 inertia = Mat3::Zero();              // about the centre of mass
-  Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // L about the centre of mass
-};
-
 // Velocity::V of a tree; its rates are not needed here.
 CAPSTAN_CLONES void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v,
                                          const Tree& tree, Velocity* velocity) {
@@ -41,39 +33,41 @@ CAPSTAN_CLONES Whole calc_whole(const Model& model, const Placement& placement, 
     I += placement.inertia[l];
     h += placement.inertia[l] * velocity.V[l];
   }
-  const Vec3 c = I.h / I.mass;  // from the tree's origin
-  return {I.mass, placement.origin[t] + c,
-          I.rotational() - I.mass * (c.squaredNorm() * Mat3::Identity() - c * c.transpose()), h.tail<3>(),
-          h.head<3>() - cross(c, h.tail<3>())};
+  return make_whole(I, h, placement.origin[t]);
 }
 
 Mat3 parallel_axis(double mass, const Vec3& d) {
   return mass * (d.squaredNorm() * Mat3::Identity() - d * d.transpose());
 }
 
-// Gravity on a tree: force, and moment about a point.
-Vec6 calc_weight(const Model& model, const Placement& placement, int t, const Vec3& about) {
-  Vec6 f = Vec6::Zero();
-  for (int l = model.trees[t].link_begin; l < model.trees[t].link_end; ++l) {
-    const Link& link = model.links[l];
-    Vec3 arm = link.mass * (placement.X_WL[l] * link.com - about);
-    if (link.weightless_mass > 0)
-      arm -= link.weightless_mass * (placement.X_WL[l] * link.weightless_com - about);
-    f.head<3>() += cross(arm, model.options.gravity);
-    f.tail<3>() += (link.mass - link.weightless_mass) * model.options.gravity;
-  }
-  return f;
-}
-
-// Centre of mass of a tree, world.
-Vec3 calc_tree_com(const Model& model, const Placement& placement, int t) {
+struct Center {
+  double mass = 0;
+  Vec3 com = Vec3::Zero();  // world
+};
+Center calc_center(const Model& model, const Placement& placement, int t) {
   double mass = 0;
   Vec3 h = Vec3::Zero();
   for (int l = model.trees[t].link_begin; l < model.trees[t].link_end; ++l) {
     mass += placement.inertia[l].mass;
     h += placement.inertia[l].h;
   }
-  return placement.origin[t] + h / mass;
+  return {mass, placement.origin[t] + h / mass};
+}
+
+// Gravity on a tree: force, and moment about a point.
+Vec6 calc_weight(const Model& model, const Placement& placement, int t, const Center& center,
+                 const Vec3& about) {
+  double mass = center.mass;
+  Vec3 arm = mass * (center.com - about);
+  for (int l = model.trees[t].link_begin; l < model.trees[t].link_end; ++l) {
+    const Link& link = model.links[l];
+    if (link.weightless_mass == 0) continue;
+    mass -= link.weightless_mass;
+    arm -= link.weightless_mass * (placement.X_WL[l] * link.weightless_com - about);
+  }
+  Vec6 f;
+  f << cross(arm, model.options.gravity), mass * model.options.gravity;
+  return f;
 }
 
 // Whether f(i) holds for each position of a tree.
@@ -90,7 +84,19 @@ bool all_positions(const Model& model, const Tree& tree, const F& f) {
   return true;
 }
 
+// Angular momentum is about the centre of mass (free) or the joint's centre (ball).
+Vec3 arm_to_com(const Stage& stage, const Whole& whole, const Transform& X) {
+  return whole.com - X * (stage.type == StageType::free ? Vec3::Zero() : stage.position);
+}
+
 }  // namespace
+
+Whole make_whole(const RigidInertia& I, const Vec6& h, const Vec3& origin) {
+  const Vec3 c = I.h / I.mass;
+  return {I.mass, origin + c,
+          I.rotational() - I.mass * (c.squaredNorm() * Mat3::Identity() - c * c.transpose()), h.tail<3>(),
+          h.head<3>() - cross(c, h.tail<3>())};
+}
 
 bool is_isotropic(const Mat3& inertia) {
   const double i = inertia(0, 0);
@@ -185,44 +191,21 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Stage& stage = model.stages[root.stage_begin];
-  const bool is_free = stage.type == StageType::free;
-  const Mat3& F = root.X_PL.R;  // axes of the root's velocities
-  const int iw = is_free ? stage.v + 3 : stage.v;
-  const Transform& X0 = start.X_WL[tree.link_begin];
-  // Angular momentum is about the centre of mass (free) or the joint's centre (ball).
-  const auto arm_to_com = [&](const Whole& whole, const Transform& X) -> Vec3 {
-    return whole.com - X * (is_free ? Vec3::Zero() : stage.position);
-  };
-
   const Whole before = calc_whole(model, start, start_velocity, t);
-  const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
-  Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
-  if (is_free) {
-    // Gravity has a moment about the centre of mass where it does not act on every body.
-    const Vec3 com = calc_tree_com(model, at_forces, t);
-    const Vec6 weight = calc_weight(model, at_forces, t, com);
-    const Vec3 root_from_com = at_forces.X_WL[tree.link_begin].p - com;
-    P = before.P + dt * (weight.tail<3>() + f);
-    L = before.L + dt * (weight.head<3>() + F * force.segment<3>(iw) + cross(root_from_com, f));
-  } else {
-    L = before.L + cross(arm_to_com(before, X0), before.P) +
-        dt * (calc_weight(model, at_forces, t, X0 * stage.position).head<3>() + F * force.segment<3>(iw));
-  }
-
-  // The tree's shape at q1, in root axes.
   Whole after;
   Transform X1;
   if (tree.link_end == tree.link_begin + 1) {
+    const bool is_free = stage.type == StageType::free;
     after.mass = root.mass;
-    X1 = X0;
+    X1 = start.X_WL[tree.link_begin];
     after.com = X1 * root.com;
     after.inertia = X1.R * root.inertia * X1.R.transpose();
-    const Vec3 omega = F * v->segment<3>(iw);
+    const Vec3 omega = root.X_PL.R * v->segment<3>(is_free ? stage.v + 3 : stage.v);
     after.L = after.inertia * omega;
     if (is_free) {
-      after.P = root.mass * (F * v->segment<3>(stage.v) + cross(omega, Vec3(after.com - X1.p)));
+      after.P = root.mass * (root.X_PL.R * v->segment<3>(stage.v) + cross(omega, Vec3(after.com - X1.p)));
     } else {
-      after.P = root.mass * cross(omega, arm_to_com(after, X1));
+      after.P = root.mass * cross(omega, arm_to_com(stage, after, X1));
     }
   } else {
     for (int k = tree.dof_begin; k < tree.dof_end; ++k)
@@ -233,7 +216,37 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
     after = calc_whole(model, w->placement, w->velocity, t);
     X1 = w->placement.X_WL[tree.link_begin];
   }
-  const Vec3 arm = arm_to_com(after, X1), omega = F * v->segment<3>(iw), w0 = F * state.v.segment<3>(iw);
+  balance_root(model, t, state, start, before, at_forces, force, dt, theta_vq, after, X1, v);
+}
+
+void balance_root(const Model& model, int t, const State& state, const Placement& start, const Whole& before,
+                  const Placement& at_forces, const VecX& force, double dt, double theta_vq,
+                  const Whole& after, const Transform& X1, VecX* v) {
+  const Tree& tree = model.trees[t];
+  const Link& root = model.links[tree.link_begin];
+  const Stage& stage = model.stages[root.stage_begin];
+  const bool is_free = stage.type == StageType::free;
+  const Mat3& F = root.X_PL.R;  // axes of the root's velocities
+  const int iw = is_free ? stage.v + 3 : stage.v;
+  const Transform& X0 = start.X_WL[tree.link_begin];
+  const Vec3 f = is_free ? Vec3(F * force.segment<3>(stage.v)) : Vec3::Zero();
+  const Center center = calc_center(model, at_forces, t);
+  Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // wanted
+  if (is_free) {
+    // Gravity has a moment about the centre of mass where it does not act on every body.
+    const Vec6 weight = calc_weight(model, at_forces, t, center, center.com);
+    const Vec3 root_from_com = at_forces.X_WL[tree.link_begin].p - center.com;
+    P = before.P + dt * (weight.tail<3>() + f);
+    L = before.L + dt * (weight.head<3>() + F * force.segment<3>(iw) + cross(root_from_com, f));
+  } else {
+    const Vec6 weight = calc_weight(model, at_forces, t, center, X0 * stage.position);
+    L = before.L + cross(arm_to_com(stage, before, X0), before.P) +
+        dt * (weight.head<3>() + F * force.segment<3>(iw));
+  }
+
+  // The tree's shape at q1, in root axes.
+  const Vec3 arm = arm_to_com(stage, after, X1), omega = F * v->segment<3>(iw),
+             w0 = F * state.v.segment<3>(iw);
   Mat3 inertia = after.inertia;
   Vec3 L_now = after.L;
   if (!is_free) {
@@ -257,6 +270,15 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   }
 }
 
+void shift_root(const Model& model, const Placement& start, const Velocity& start_velocity, int t,
+                const Whole& after, double dt, double theta_vq, VecX* q1) {
+  const Link& root = model.links[model.trees[t].link_begin];
+  const Vec3 P_before = theta_vq < 1 ? calc_whole(model, start, start_velocity, t).P : Vec3::Zero();
+  const Vec3 wanted =
+      calc_center(model, start, t).com + dt / after.mass * (theta_vq * after.P + (1 - theta_vq) * P_before);
+  q1->segment<3>(model.stages[root.stage_begin].q) += root.X_PL.R.transpose() * (wanted - after.com);
+}
+
 void balance_position(const Model& model, const Placement& start, const Velocity& start_velocity,
                       const VecX& v, double dt, double theta_vq, int begin, int end, MomentumWorkspace* w,
                       VecX* q1) {
@@ -270,10 +292,7 @@ void balance_position(const Model& model, const Placement& start, const Velocity
     calc_placement(model, *q1, &w->placement, tree.link_begin, tree.link_end);
     calc_link_velocities(model, w->placement, v, tree, &w->velocity);
     const Whole after = calc_whole(model, w->placement, w->velocity, t);
-    const Vec3 P_before = theta_vq < 1 ? calc_whole(model, start, start_velocity, t).P : Vec3::Zero();
-    const Vec3 wanted =
-        calc_tree_com(model, start, t) + dt / after.mass * (theta_vq * after.P + (1 - theta_vq) * P_before);
-    q1->segment<3>(stage.q) += root.X_PL.R.transpose() * (wanted - after.com);
+    shift_root(model, start, start_velocity, t, after, dt, theta_vq, q1);
     shift_placement(model, *q1, t, &w->placement);
     all_positions(model, tree, [&](int i) {
       w->q[i] = (*q1)[i];

@@ -6,6 +6,7 @@
 
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/dynamics/momentum.h"
+#include "capstan/dynamics/tree_lanes.h"
 
 namespace capstan {
 
@@ -21,6 +22,7 @@ struct MotionBatch {
   bool has_forces = false;  // else k_1 and its gradient stay zero
   bool is_piecewise_linear = false;
   bool is_free_body = false;
+  bool is_in_lanes = false;  // with others in MotionLanes
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -30,9 +32,17 @@ struct MotionBatch {
   auto of(const VecX& x) const { return x.segment(forces.dof_begin, num_dofs()); }
 };
 
+// Up to four batches of one tree each, equal but for q, v and control, which are computed at a time.
+struct MotionLanes {
+  TreeLanes trees;
+  std::array<int, 4> batches = {};  // those of trees.trees
+  std::vector<Lanes1> lengths;      // [tendons] scratch memory
+};
+
 struct Motion::Scratch {
   std::vector<MotionBatch> batches;
-  std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread
+  std::vector<MotionLanes> lanes;
+  std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread, without those in lanes
   Placement placement;      // at q^theta
   Velocity velocity;        // at q^theta, v^theta
   TreeWorkspace tree;
@@ -55,5 +65,21 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
 // A at the gradient of k_1 in the scratch memory, and its factor, for the dofs [begin, end) of whole trees.
 void make_system(const Model& model, const MotionBatch& b, int begin, int end, double dt,
                  const Scheme& scheme, Motion* motion);
+
+// Finds batches that can be computed in lanes, and marks them.
+std::vector<MotionLanes> make_motion_lanes(const Model& model, std::vector<MotionBatch>* batches);
+
+// The placement (unless it is known) and the velocities of the links at the beginning of the step.
+void place(const Model& model, const State& state, bool is_placed, MotionLanes& lanes, Motion* motion);
+
+// What solve_momentum_balance() and balance_momentum() do, after place(), for the theta-method with theta =
+// 0. Lanes that are to be left as they are, are told by `is_left`; it is set for those that one Newton step
+// does not do for as well, or whose numbers are not finite: A alone is written of these.
+void balance(const Model& model, const State& state, double dt, const Scheme& scheme, MotionLanes& lanes,
+             std::array<bool, 4>* is_left, Motion* motion);
+
+// What balance_position() does.
+void balance_position(const Model& model, const VecX& v, double dt, double theta_vq, MotionLanes& lanes,
+                      Motion* motion, VecX* q1);
 
 }  // namespace capstan

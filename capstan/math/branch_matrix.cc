@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capstan/math/branch_lanes.h"
 #include "capstan/math/clones.h"
 
 namespace capstan {
@@ -37,6 +38,84 @@ CAPSTAN_INLINE inline void subtract(double a, const double* x, double b, const d
   if (n & 1) y[i] -= a * x[i] + b * z[i];
 }
 
+// The same with numbers of four matrices.
+CAPSTAN_INLINE inline void subtract(const Four& a, const Four* x, int n, Four* y) {
+  for (int i = 0; i < n; ++i) y[i] -= a * x[i];
+}
+CAPSTAN_INLINE inline void subtract(const Four& a, const Four* x, const Four& b, const Four* z, int n,
+                                    Four* y) {
+  for (int i = 0; i < n; ++i) y[i] -= a * x[i] + b * z[i];
+}
+
+CAPSTAN_INLINE inline bool is_above(double smallest, double x) {
+  return x > smallest;
+}
+CAPSTAN_INLINE inline bool is_above(double smallest, const Four& x) {
+  return x[0] > smallest && x[1] > smallest && x[2] > smallest && x[3] > smallest;
+}
+
+// A Number is a double, or a Four of four matrices. The values of row k are at row_start[k] - first.
+template <class Number>
+CAPSTAN_INLINE inline int factor_rows(const BranchPattern& pattern, Number* values, int first,
+                                      double smallest_pivot, int begin, int end) {
+  const int* start = pattern.row_start.data();
+  const int* columns = pattern.columns.data();
+  for (int k = end - 1; k >= begin; --k) {
+    Number* row = values + (start[k] - first);
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    const Number pivot = row[last];
+    if (!is_above(smallest_pivot, pivot)) return k;
+    const Number inverse = 1 / pivot;
+    if (last == 0 || k == begin || column[last - 1] != k - 1) {
+      for (int i = last - 1; i >= 0; --i) {
+        const Number a = row[i] * inverse;
+        subtract(a, row, i + 1, values + (start[column[i]] - first));
+        row[i] = a;
+      }
+      continue;
+    }
+    // Together with the parent, which is the row before: the others are loaded and stored once for both.
+    Number* parent = values + (start[k - 1] - first);
+    const Number a = row[last - 1] * inverse;
+    subtract(a, row, last, parent);
+    row[last - 1] = a;
+    const Number parent_pivot = parent[last - 1];
+    if (!is_above(smallest_pivot, parent_pivot)) return k - 1;
+    const Number parent_inverse = 1 / parent_pivot;
+    for (int i = last - 2; i >= 0; --i) {
+      const Number b = row[i] * inverse, c = parent[i] * parent_inverse;
+      subtract(b, row, c, parent, i + 1, values + (start[column[i]] - first));
+      row[i] = b;
+      parent[i] = c;
+    }
+    --k;
+  }
+  return -1;
+}
+
+template <class Number>
+CAPSTAN_INLINE inline void solve_rows(const BranchPattern& pattern, const Number* factored, Number* x,
+                                      int first, int first_value, int begin, int end) {
+  const int* start = pattern.row_start.data();
+  const int* columns = pattern.columns.data();
+  for (int k = end - 1; k >= begin; --k) {  // L^T
+    const Number* row = factored + (start[k] - first_value);
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    const Number xk = x[k - first];
+    for (int i = 0; i < last; ++i) x[column[i] - first] -= row[i] * xk;
+  }
+  for (int k = begin; k < end; ++k) {  // D, L
+    const Number* row = factored + (start[k] - first_value);
+    const int* column = columns + start[k];
+    const int last = start[k + 1] - start[k] - 1;
+    Number xk = x[k - first] / row[last];
+    for (int i = 0; i < last; ++i) xk -= row[i] * x[column[i] - first];
+    x[k - first] = xk;
+  }
+}
+
 }  // namespace
 
 BranchPattern make_branch_pattern(std::vector<int> parent) {
@@ -64,40 +143,12 @@ int factor(const BranchPattern& pattern, double* values, double smallest_pivot) 
 
 CAPSTAN_CLONES int factor(const BranchPattern& pattern, double* values, double smallest_pivot, int begin,
                           int end) {
-  const int* start = pattern.row_start.data();
-  const int* columns = pattern.columns.data();
-  for (int k = end - 1; k >= begin; --k) {
-    double* row = values + start[k];
-    const int* column = columns + start[k];
-    const int last = start[k + 1] - start[k] - 1;
-    const double pivot = row[last];
-    if (!(pivot > smallest_pivot)) return k;
-    const double inverse = 1 / pivot;
-    if (last == 0 || k == begin || column[last - 1] != k - 1) {
-      for (int i = last - 1; i >= 0; --i) {
-        const double a = row[i] * inverse;
-        subtract(a, row, i + 1, values + start[column[i]]);
-        row[i] = a;
-      }
-      continue;
-    }
-    // Together with the parent, which is the row before: the others are loaded and stored once for both.
-    double* parent = values + start[k - 1];
-    const double a = row[last - 1] * inverse;
-    subtract(a, row, last, parent);
-    row[last - 1] = a;
-    const double parent_pivot = parent[last - 1];
-    if (!(parent_pivot > smallest_pivot)) return k - 1;
-    const double parent_inverse = 1 / parent_pivot;
-    for (int i = last - 2; i >= 0; --i) {
-      const double b = row[i] * inverse, c = parent[i] * parent_inverse;
-      subtract(b, row, c, parent, i + 1, values + start[column[i]]);
-      row[i] = b;
-      parent[i] = c;
-    }
-    --k;
-  }
-  return -1;
+  return factor_rows(pattern, values, 0, smallest_pivot, begin, end);
+}
+
+CAPSTAN_CLONES int factor(const BranchPattern& pattern, Four* values, double smallest_pivot, int begin,
+                          int end) {
+  return factor_rows(pattern, values, pattern.row_start[begin], smallest_pivot, begin, end);
 }
 
 void solve_in_place(const BranchPattern& pattern, const double* factored, double* x) {
@@ -106,23 +157,12 @@ void solve_in_place(const BranchPattern& pattern, const double* factored, double
 
 CAPSTAN_CLONES void solve_in_place(const BranchPattern& pattern, const double* factored, double* x, int begin,
                                    int end) {
-  const int* start = pattern.row_start.data();
-  const int* columns = pattern.columns.data();
-  for (int k = end - 1; k >= begin; --k) {  // L^T
-    const double* row = factored + start[k];
-    const int* column = columns + start[k];
-    const int last = start[k + 1] - start[k] - 1;
-    const double xk = x[k];
-    for (int i = 0; i < last; ++i) x[column[i]] -= row[i] * xk;
-  }
-  for (int k = begin; k < end; ++k) {  // D, L
-    const double* row = factored + start[k];
-    const int* column = columns + start[k];
-    const int last = start[k + 1] - start[k] - 1;
-    double xk = x[k] / row[last];
-    for (int i = 0; i < last; ++i) xk -= row[i] * x[column[i]];
-    x[k] = xk;
-  }
+  solve_rows(pattern, factored, x, 0, 0, begin, end);
+}
+
+CAPSTAN_CLONES void solve_in_place(const BranchPattern& pattern, const Four* factored, Four* x, int begin,
+                                   int end) {
+  solve_rows(pattern, factored, x, begin, pattern.row_start[begin], begin, end);
 }
 
 CAPSTAN_CLONES void half_solve_in_place(const BranchPattern& pattern, const double* factored, int k,

@@ -19,7 +19,7 @@ constexpr double kFourPiSquared = 4 * std::numbers::pi * std::numbers::pi;
 // ties at a, they give way by 2.5e-5 a dt^2. They never open or close, so Newton's method does not mind.
 constexpr double kTieSoftness = 0.1;
 
-constexpr int kTreesInBlock = 64, kGroupsInBlock = 16;  // for one thread at a time
+constexpr int kTreesInBlock = 64, kGroupsInBlock = 4, kLawsInBlock = 4;  // for one thread at a time
 
 struct Assembler {
   const Model& model;
@@ -320,14 +320,54 @@ struct Assembler {
   // A limit is in the problem when this step could reach it.
   bool may_reach(double phi, double speed) const { return phi < 4 * dt * std::max(speed, 1.0); }
 
+  // Laws are made for many at a time (make_laws), because each needs an entry of A^-1.
+  ScalarLaw make_limit(double phi, double W) const {
+    ScalarLaw law = make_law(phi, W, kInfinity, -1);
+    law.lower = 0;
+    return law;
+  }
+  ScalarLaw make_dry_friction(double force, double W) const {
+    ScalarLaw law;
+    law.mass = 1 / std::max(W, 1e-18);
+    law.R = problem.options.sigma / law.mass;
+    law.upper = dt * force;
+    law.lower = -law.upper;
+    return law;
+  }
+  ScalarLaw make_law(const AssemblyWorkspace::Wanted& wanted, double W) const {
+    return wanted.is_limit ? make_limit(wanted.value, W) : make_dry_friction(wanted.value, W);
+  }
+  void want_dof_law(int dof, double sign, bool is_limit, double value) {
+    w.wanted_of_dofs.push_back({is_limit, value});
+    problem.dof_laws.push_back({dof, sign, {}});
+  }
+  void want_law(const ConstraintGroup& group, bool is_limit, double value) {
+    w.wanted.push_back({is_limit, value});
+    problem.laws.emplace_back();
+    problem.groups.push_back(group);
+  }
+
+  // The laws that dofs and the groups from `first_group` on want.
+  void make_laws(int first_group, const Threads& threads) {
+    threads.for_each_block(static_cast<int>(w.wanted_of_dofs.size()), kLawsInBlock, [&](int begin, int end) {
+      for (int i = begin; i < end; ++i) {
+        DofLaw& law = problem.dof_laws[i];
+        law.law = make_law(w.wanted_of_dofs[i], delassus.calc(law.dof));
+      }
+    });
+    threads.for_each_block(static_cast<int>(w.wanted.size()), kLawsInBlock, [&](int begin, int end) {
+      for (int i = begin; i < end; ++i) {
+        const ConstraintGroup& group = problem.groups[first_group + i];
+        problem.laws[group.law_begin] = make_law(w.wanted[i], delassus.calc_diagonal(group)[0]);
+      }
+    });
+  }
+
   void add_limits(int dof, int q, const Range& limits) {
     const double speed = std::max(std::abs(state.v[dof]), std::abs(motion.v_star[dof]));
     for (const double sign : {1.0, -1.0}) {
       const double phi = sign > 0 ? state.q[q] - limits.lower : limits.upper - state.q[q];
-      if (!may_reach(phi, speed)) continue;
-      ScalarLaw law = make_law(phi, delassus.calc(dof), kInfinity, -1);
-      law.lower = 0;
-      problem.dof_laws.push_back({dof, sign, law});
+      if (may_reach(phi, speed)) want_dof_law(dof, sign, true, phi);
     }
   }
 
@@ -346,14 +386,8 @@ struct Assembler {
           add_limits(joint.v + i, model.dofs[joint.v + i].q, joint.limits[i]);
       }
       if (joint.dry_friction > 0) {
-        for (int k = joint.v; k < joint.v + num_velocities(joint.type); ++k) {
-          ScalarLaw law;
-          law.mass = 1 / std::max(delassus.calc(k), 1e-18);
-          law.R = problem.options.sigma / law.mass;
-          law.upper = dt * joint.dry_friction;
-          law.lower = -law.upper;
-          problem.dof_laws.push_back({k, 1, law});
-        }
+        for (int k = joint.v; k < joint.v + num_velocities(joint.type); ++k)
+          want_dof_law(k, 1, false, joint.dry_friction);
       }
     }
   }
@@ -367,10 +401,7 @@ struct Assembler {
     const int tree = tree_of(model.dofs[joint.v].link);
     double* J = part_for(&group, tree);
     for (int i = 0; i < 3; ++i) J[joint.v + i - model.trees[tree].dof_begin] = -turn[i] / angle;
-    ScalarLaw law = make_law(phi, delassus.calc(group)(0, 0), kInfinity, -1);
-    law.lower = 0;
-    problem.laws.push_back(law);
-    problem.groups.push_back(group);
+    want_law(group, true, phi);
   }
 
   bool is_ancestor(int a, int dof) const {
@@ -410,22 +441,13 @@ struct Assembler {
           if (!may_reach(phi, speed)) continue;
           ConstraintGroup group = begin_group(1);
           add_terms(&group, tendon.transmission, sign);
-          ScalarLaw law = make_law(phi, delassus.calc_diagonal(group)[0], kInfinity, -1);
-          law.lower = 0;
-          problem.laws.push_back(law);
-          problem.groups.push_back(group);
+          want_law(group, true, phi);
         }
       }
       if (tendon.dry_friction > 0) {
         ConstraintGroup group = begin_group(1);
         add_terms(&group, tendon.transmission, 1);
-        ScalarLaw law;
-        law.mass = 1 / std::max(delassus.calc_diagonal(group)[0], 1e-18);
-        law.R = problem.options.sigma / law.mass;
-        law.upper = dt * tendon.dry_friction;
-        law.lower = -law.upper;
-        problem.laws.push_back(law);
-        problem.groups.push_back(group);
+        want_law(group, false, tendon.dry_friction);
       }
     }
   }
@@ -531,8 +553,12 @@ void assemble(const Model& model, const State& state, const Input& input, const 
     workspace->inverse[t].known &= !unchanged.empty() && unchanged[t] != 0;
   Assembler a{model, state, input, motion, dt, *workspace, *problem, asleep, 0};
   a.add_contacts(contacts, 0, unchanged, threads);
+  workspace->wanted.clear();
+  workspace->wanted_of_dofs.clear();
+  const int first = static_cast<int>(problem->groups.size());
   a.add_dof_laws();
   a.add_tendons();
+  a.make_laws(first, threads);
   if (!model.constraints.empty()) {
     if (workspace->ahead.X_WL.empty()) {
       workspace->ahead = make_placement(model);

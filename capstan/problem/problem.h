@@ -86,6 +86,12 @@ struct AssemblyWorkspace {
   std::vector<int> constrained_trees;  // that rigid constraints act on
   VecX q_ahead;                        // where these would be with the velocities before the step
   Placement ahead;
+  // Limits that may act, by their gap [m or rad], and dry frictions [N or N m], whose laws are not made yet.
+  struct Wanted {
+    bool is_limit;
+    double value;
+  };
+  std::vector<Wanted> wanted_of_dofs, wanted;     // one for each dof law; one for each of some groups
   std::vector<char> has_constraint, is_released;  // [trees] for add_drives(): now; in this step before
   std::vector<ConstraintGroup> old_groups;        // of the last step
   std::vector<GroupPart> old_parts;

@@ -214,11 +214,11 @@ struct IslandSolver {
   // worst_groups.cc
   bool settle_worst_groups(int most_rows);
   double find_worst_groups(int most_rows);
-  double try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha, bool accept);
+  double try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha);
   struct WorstContact {
     int i, at;          // in the problem and in the island
     int row, rows;      // of its group, among those of all worst groups
-    Vec3 gamma, u;      // as in Dual
+    Dual now, next;     // where it is, and where it was tried last
     Vec3 linear_gamma;  // as above
     Mat3 slope;
   };

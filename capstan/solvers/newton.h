@@ -20,8 +20,9 @@
 //                      alpha halves until the merit sum of rho |u - v|^2, the distance from the curves,
 //                      falls. At the solution it is Newton's method. The few groups of contacts that are
 //                      farthest from their laws after a step are solved apart, all others being linear, and
-//                      the step is made anew with them (worst_groups.cc): far fewer iterations in heaps. If
-//                      it stalls, exact_line_search goes on from the best velocity found.
+//                      the step is made anew with them (worst_groups.cc): far fewer iterations in heaps. Near
+//                      the solution, where H hardly changes, steps with the last factor come before the next
+//                      iteration. If it stalls, exact_line_search goes on from the best velocity found.
 //
 // With primal_dual, contacts that are open before the step and in free motion are left out at first, with all
 // that they would connect: bodies that fly together are many small islands. Whatever an iterate closes comes
@@ -59,7 +60,7 @@ struct NewtonOptions {
   int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
   bool rough = false;        // only until large islands are about right, see above
-  int most_worst_rows = 48;  // of the groups of contacts that primal_dual solves apart, at most 48; 0: none
+  int most_worst_rows = 36;  // of the groups of contacts that primal_dual solves apart, at most 36; 0: none
   bool operator==(const NewtonOptions&) const = default;
 };
 

@@ -24,7 +24,7 @@ namespace capstan {
 namespace {
 
 constexpr int kMostRows =
-    48;  // whole fours; the leading dimension of W and M, whose rows of padding are zero
+    36;  // whole fours; the leading dimension of W and M, whose rows of padding are zero
 constexpr int kMostGroups = 16;
 constexpr int kDofsForARow = 8;  // of the island: a small one has its next step for less
 constexpr int kLeastRows = 6;
@@ -152,8 +152,7 @@ double IslandSolver::find_worst_groups(int most_rows) {
     rest -= merits[count++];
     int i = system.group(g).contact_begin;
     for (int at = system.contact_start[g]; at < system.contact_start[g + 1]; ++at, ++i) {
-      worst_contacts.push_back(
-          {i, at, row, rows, dual_try[at].gamma, dual_try[at].u, linear_gamma[at], slope[at]});
+      worst_contacts.push_back({i, at, row, rows, dual_try[at], dual_try[at], linear_gamma[at], slope[at]});
     }
     row += rows;
   }
@@ -163,23 +162,18 @@ double IslandSolver::find_worst_groups(int most_rows) {
 
 // The merit of the worst groups when their motion goes by alpha from x to `full`, and their impulses from
 // where they are to the linear ones there.
-double IslandSolver::try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha,
-                                      bool accept) {
+double IslandSolver::try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha) {
   double sum = 0;
   with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
     for (WorstContact& c : worst_contacts) {
       with_jacobian(problem(), c.i, c.rows, [&](const auto& J, auto size) {
         const Vec3 from = J * x.segment<size()>(c.row), to = J * full.segment<size()>(c.row);
         const Vec3 at_v = contact_v[c.at] + from + alpha * (to - from), rho = mass[c.at];
-        const Vec3 gamma = c.gamma + alpha * (c.linear_gamma - c.slope * to - c.gamma);
-        const Vec3 u =
-            Resolvent<decltype(law)>::resolve(contacts[c.at], rho, at_v - gamma.cwiseQuotient(rho));
-        const Vec3 e = u - at_v;
+        c.next.gamma = c.now.gamma + alpha * (c.linear_gamma - c.slope * to - c.now.gamma);
+        c.next.u =
+            Resolvent<decltype(law)>::resolve(contacts[c.at], rho, at_v - c.next.gamma.cwiseQuotient(rho));
+        const Vec3 e = c.next.u - at_v;
         sum += e.dot(rho.cwiseProduct(e));
-        if (accept) {
-          c.gamma = gamma;
-          c.u = u;
-        }
       });
     }
   });
@@ -216,8 +210,8 @@ bool IslandSolver::settle_worst_groups(int most_rows) {
         const int first = c->row;
         Eigen::Matrix<double, size(), size()> dG = Eigen::Matrix<double, size(), size()>::Zero();
         for (; c != worst_contacts.end() && c->row == first; ++c) {
-          decltype(law)::evaluate(contacts[c->at], c->u, nullptr, &c->linear_gamma, &c->slope);
-          c->linear_gamma -= c->slope * (contact_v[c->at] - c->u);
+          decltype(law)::evaluate(contacts[c->at], c->now.u, nullptr, &c->linear_gamma, &c->slope);
+          c->linear_gamma -= c->slope * (contact_v[c->at] - c->now.u);
           const auto& J = jacobian<size()>(problem(), c->i);
           dG.noalias() += J.transpose() * ((c->slope - slope[c->at]) * J);
           f.segment<size()>(first) += J.transpose() * (c->linear_gamma - linear_gamma[c->at]);
@@ -235,14 +229,15 @@ bool IslandSolver::settle_worst_groups(int most_rows) {
     full = x0;
     add_product(W_values, n, f.data(), full.data());
     solve_dense(n, M, full.data());
-    double alpha = 1, best_alpha = 1, best = kInfinity;
+    double alpha = 1, best_alpha = 1, best = kInfinity, last = 0;
     for (int h = 0; h < kMaxHalvings; ++h, alpha /= 2) {
-      const double trial = try_worst_groups(x, full, alpha, false);
+      const double trial = try_worst_groups(x, full, last = alpha);
       if (trial < best) best = trial, best_alpha = alpha;
       if (trial < kGoodMerit * least) break;
     }
     if (!std::isfinite(best)) return false;
-    least = try_worst_groups(x, full, best_alpha, true);
+    least = best_alpha == last ? best : try_worst_groups(x, full, best_alpha);
+    for (WorstContact& c : worst_contacts) c.now = c.next;
     x += best_alpha * (full - x);
   }
   if (!(least < before)) return false;
@@ -251,7 +246,7 @@ bool IslandSolver::settle_worst_groups(int most_rows) {
   for (const WorstContact& c : worst_contacts) {
     with_jacobian(problem(), c.i, c.rows, [&](const auto& J, auto size) {
       const Vec3 motion = J * x.segment<size()>(c.row);
-      const Vec3 linear = c.gamma + c.slope * motion;  // through the point that was reached
+      const Vec3 linear = c.now.gamma + c.slope * motion;  // through the point that was reached
       f.segment<size()>(c.row) +=
           J.transpose() * (linear - linear_gamma[c.at] - (c.slope - slope[c.at]) * motion);
       linear_gamma[c.at] = linear;

@@ -80,6 +80,7 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
     for (int p = group.part_begin; p < group.part_end; ++p) {
       // A constraint within the tree does not see the root move: those columns cancel to zero exactly.
       const int tree = problem.parts[p].tree, n = root_dofs_end(tree) - model.trees[tree].dof_begin;
+      if (w->tree_kind[tree] == kOuter) continue;
       const double* J = problem.jacobians.data() + problem.parts[p].jacobian;
       const bool moved = std::any_of(J, J + n * group.num_rows, [](double x) { return x != 0; });
       w->tree_kind[tree] = std::max(w->tree_kind[tree], moved ? char{kOuter} : char{kInner});
@@ -90,19 +91,6 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
       balance_after_constraints(model, state, dt, theta, t, &w->motion, &w->newton.v);
     }
   }
-}
-
-// Moves q0 of trees along v^theta_vq.
-void move_on(const Model& model, const State& state, const VecX& v, double dt, double theta_vq,
-             int tree_begin, int tree_end, Workspace* w, VecX* q) {
-  const Tree &first = model.trees[tree_begin], &last = model.trees[tree_end - 1];
-  const int dofs = last.dof_end - first.dof_begin;
-  w->v_advance.segment(first.dof_begin, dofs) =
-      theta_vq * v.segment(first.dof_begin, dofs) + (1 - theta_vq) * state.v.segment(first.dof_begin, dofs);
-  move(model, state.q, w->v_advance, dt, q, model.links[first.link_begin].stage_begin,
-       model.links[last.link_end - 1].stage_end);
-  if (!model.options.conserve_momentum) return;
-  balance_end(model, v, dt, theta_vq, tree_begin, tree_end, &w->motion, q);
 }
 
 // For one thread at a time.
@@ -124,9 +112,7 @@ bool find_late_contacts(const Model& model, const State& state, double dt, const
   const int num_trees = static_cast<int>(trees.size());
   threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
     for (int k = begin; k < end; ++k) {
-      const Tree& tree = model.trees[trees[k]];
-      move_on(model, state, w->newton.v, dt, 1, trees[k], trees[k] + 1, w, &w->next.q);
-      calc_placement(model, w->next.q, &w->late.end, tree.link_begin, tree.link_end);
+      move_on(model, state, w->newton.v, dt, trees[k], &w->motion, &w->next.q, &w->late.end);
     }
   });
   return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts);
@@ -167,7 +153,6 @@ Workspace make_workspace(const Model& model) {
   w.newton = make_newton_workspace(model);
   w.loops = make_loop_workspace(model);
   w.next = initial_state(model);
-  w.v_advance = VecX::Zero(model.num_velocities());
   return w;
 }
 
@@ -239,10 +224,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
 
   w->next = *state;
   w->next.v = v;
-  const int num_trees = static_cast<int>(model.trees.size());
-  threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
-    move_on(model, *state, v, dt, theta.theta_vq, begin, end, w, &w->next.q);
-  });
+  move_on(model, *state, v, dt, theta.theta_vq, threads, &w->motion, &w->next.q);
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.step = state->step + 1;

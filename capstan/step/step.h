@@ -60,7 +60,6 @@ struct Workspace {
   State next;  // between steps: the state that the last one began with
   std::vector<char> tree_kind;
   Threads threads;
-  VecX v_advance;
 };
 Workspace make_workspace(const Model& model);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -9,7 +10,7 @@
 
 #include "capstan/base/diagnostics.h"
 
-static long num_allocations = 0;
+static std::atomic<long> num_allocations = 0;
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++num_allocations;
   if (void* p = std::malloc(size)) return p;
@@ -136,6 +137,26 @@ TEST(BroadPhase, EqualsBruteForceAlongHistories) {
     }
   }
   EXPECT_GT(total, 100000u);  // not a test of empty lists
+}
+
+// Enough that every part of an update has several blocks.
+TEST(BroadPhase, ThreadsFindTheSame) {
+  constexpr int kColliders = 1500;
+  std::mt19937 random(15);
+  std::normal_distribution<double> normal;
+  World w = random_world(kColliders, random);
+  BroadPhase a(w.colliders, w.excluded_bodies, w.excluded_colliders), b = a;
+  const Threads three(3);
+  for (int step = 0; step < 20; ++step) {
+    const std::vector<ColliderPair> alone = copy(a.update(w.boxes));
+    ASSERT_EQ(copy(b.update(w.boxes, three)), alone) << step;
+    ASSERT_GT(alone.size(), 10000u);
+    for (int i = 0; i < kColliders; i += 1 + step % 3) {
+      const Vec3 way = 0.05 * Vec3(normal(random), normal(random), normal(random));
+      w.boxes[i].lower += way;
+      w.boxes[i].upper += way;
+    }
+  }
 }
 
 TEST(BroadPhase, HistoryLeavesNoTrace) {

@@ -60,6 +60,11 @@ TEST(Threads, ActuatorsWithLimitsHaveTheSameBits) {
   expect_same_bits(many_drives(36), 300, 36);
 }
 
+// With limits of joints and tendons, damping and motors.
+TEST(Threads, HumanoidsHaveTheSameBits) {
+  expect_same_bits(read_scene(CAPSTAN_SOURCE_DIR "/scenes/humanoids_22.yaml"), 300, 22);
+}
+
 TEST(Threads, TheClutterHasTheSameBits) {
   expect_same_bits(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"), 2000, 2);
 }

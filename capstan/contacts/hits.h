@@ -1,0 +1,56 @@
+// What a pair of colliders is tested for, and what comes of it. Internal to contacts/.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/contacts/contacts.h"
+
+namespace capstan {
+
+// Where a box may be while it goes by `travel`, and as far around as `margin`.
+inline Aabb sweep(const Aabb& box, const Vec3& travel, double margin) {
+  return {box.lower + travel.cwiseMin(0) - Vec3::Constant(margin),
+          box.upper + travel.cwiseMax(0) + Vec3::Constant(margin)};
+}
+
+// How two colliders may move against each other in a step: they go by `travel`, both at a time, or one of
+// them is stopped on its way by something else, not before it has gone the part `stop` of it.
+struct Approach {
+  Vec3 travel_a, travel_b;
+  double stop_a = 1, stop_b = 1;
+  double around = 0;  // [m] that they may come nearer in any direction: they turn, or glide (contacts.h)
+
+  // What f says of any motion of b against a; f(Vec3) is a bool or a length.
+  template <class F>
+  auto most(const F& f) const {
+    auto x = f(Vec3(travel_b - travel_a));
+    if (stop_a < 1) x = std::max(x, f(Vec3(travel_b - stop_a * travel_a)));
+    if (stop_b < 1) x = std::max(x, f(Vec3(stop_b * travel_b - travel_a)));
+    return x;
+  }
+  double reach() const {
+    return std::sqrt(most([](const Vec3& motion) { return motion.squaredNorm(); })) + around;
+  }
+  bool may_meet(const Aabb& a, const Aabb& b, double margin) const {
+    margin = std::max(margin, around);
+    return most([&](const Vec3& motion) { return overlaps(a, sweep(b, motion, margin)); });
+  }
+  bool may_close(const ContactPoint& point) const {
+    const double nearer = most([&](const Vec3& motion) { return -point.normal.dot(motion); });
+    return point.distance <= std::max(0.0, nearer) + around;
+  }
+};
+
+// The hits among the points of a block from `first` on, which are of one pair; the others go. Returns whether
+// there is any.
+bool add_hits(const Model& model, int a, int b, const Approach& approach, double margin, int first, int id,
+              CollisionWorkspace::Block* block);
+
+// [m] within which two shapes are in contact.
+double margin_of(const Model& model, int a, int b);
+
+// Hits to the structure of arrays, grouped by pairs of links.
+void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c);
+
+}  // namespace capstan

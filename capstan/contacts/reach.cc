@@ -1,0 +1,420 @@
+// Which contacts a step may need: those of what touches, and of what may meet while it lasts.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "capstan/contacts/hits.h"
+#include "capstan/geometry/collide.h"
+#include "capstan/math/lanes.h"
+
+namespace capstan {
+namespace {
+
+using Hit = CollisionWorkspace::Hit;
+using Block = CollisionWorkspace::Block;
+using Waiting = CollisionWorkspace::Waiting;
+using Found = CollisionWorkspace::Found;
+using Form = CollisionWorkspace::Form;
+
+// For one thread at a time.
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
+
+void clear(Block* block) {
+  block->points.clear();
+  block->hits.clear();
+  block->materials.clear();
+  block->waiting.clear();
+}
+
+// How far above a surface points may glide that slide over it (contacts.h), mu (dt + tau) v, as a multiple of
+// the dt v that they travel; not less than 1.
+double glide_ratio(const Model& model, double dt) {
+  double mu = 0, tau = 0;
+  const auto add = [&](double friction, double relaxation_time) {
+    mu = std::max(mu, friction);
+    tau = std::max(tau, relaxation_time < 0 ? dt : relaxation_time);
+  };
+  for (const Material& m : model.materials) add(m.friction, m.relaxation_time);
+  for (const ModelPair& p : model.pairs)
+    add(p.values.friction.value_or(0), p.values.relaxation_time.value_or(0));
+  return std::max(1.0, mu * (dt + tau) / dt);
+}
+
+// Here and below `glide` is glide_ratio(), or 0 for laws that do not glide.
+Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
+  Approach approach{w.travel[pair.a], w.travel[pair.b]};
+  const double spin = w.spin[pair.a] + w.spin[pair.b];
+  approach.around = spin;
+  if (glide > 0)
+    approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
+  return approach;
+}
+
+// The contacts of a pair go to block number `id`; returns whether there is any. `apart`, what is known of
+// their distance, grows where nothing is near.
+bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id, double* apart,
+             CollisionWorkspace* w) {
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
+  if (!approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin)) return false;
+  const double most = std::max(margin, approach.reach());
+  if (*apart >= most) return false;
+  Block* block = &w->blocks[id];
+  const int first = static_cast<int>(block->points.size());
+  collide(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b], most,
+          &block->points);
+  if (first == static_cast<int>(block->points.size())) {
+    *apart = most;
+    return false;
+  }
+  return add_hits(model, a, b, approach, margin_of(model, a, b), first, id, block);
+}
+
+// The first look at a pair: what touches() does, and whether it may touch once one of the two is stopped,
+// wherever on its way that happens. For both the narrow phase is asked once, as a rule.
+struct FirstLook {
+  double apart = -kInfinity;
+  bool waits = false;
+};
+FirstLook look_at(const Model& model, const ColliderPair& pair, const Approach& approach, int id,
+                  CollisionWorkspace* w) {
+  FirstLook look;
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const Collider &A = model.shapes[a].collider, &B = model.shapes[b].collider;
+  const Transform &X_WA = w->X_WS[pair.a], &X_WB = w->X_WS[pair.b];
+  const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
+  Approach stopped = approach;  // the most that may come of it
+  if (model.shapes[a].link != 0 && model.shapes[b].link != 0) stopped.stop_a = stopped.stop_b = 0;
+  const bool may_wait = stopped.stop_a < 1;
+  const bool meet = approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin);
+  if (!meet && !may_wait) return look;
+  const double near = std::max(margin, approach.reach());
+  const double most = may_wait ? std::max(margin, stopped.reach()) : near;
+  look.apart = least_distance(A, X_WA, B, X_WB);
+  if (look.apart > most) return look;
+  std::vector<ContactPoint>& points = w->blocks[id].points;
+  const int first = static_cast<int>(points.size());
+  collide(A, X_WA, B, X_WB, most, &points);
+  if (first == static_cast<int>(points.size())) {
+    look.apart = std::max(look.apart, most);
+    return look;
+  }
+  const auto begin = points.begin() + first;
+  const auto is_near = [&](const ContactPoint& point) { return point.distance <= near; };
+  look.waits = may_wait && std::any_of(begin, points.end(), [&](const ContactPoint& point) {
+                 return point.distance <= margin || stopped.may_close(point);
+               });
+  if (!meet || std::none_of(begin, points.end(), is_near)) {
+    points.resize(first);
+    return look;
+  }
+  if (!std::all_of(begin, points.end(), is_near)) {  // points further away may have taken the place of others
+    points.resize(first);
+    collide(A, X_WA, B, X_WB, near, &points);
+  }
+  if (add_hits(model, a, b, approach, margin_of(model, a, b), first, id, &w->blocks[id])) look.waits = false;
+  return look;
+}
+
+// The hits of a pair, as they were found in the last step.
+void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, Block* block) {
+  const Block& from = old_blocks[old.block];
+  for (int k = old.hit_begin; k < old.hit_end; ++k) {
+    Hit& hit = block->hits.emplace_back(from.hits[k]);
+    block->points.push_back(from.points[hit.point]);
+    hit.is_copied = true;
+    hit.block = id;
+    hit.point = static_cast<int>(block->points.size()) - 1;
+    hit.material = static_cast<int>(block->materials.size());
+  }
+  if (old.hit_begin < old.hit_end)
+    block->materials.push_back(from.materials[from.hits[old.hit_begin].material]);
+}
+
+// Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
+// something that touches it (or may) can do. So pairs are first tested as far as they may come nearer by
+// themselves; those of a body with a contact then as if it stood still from when it is met; until there are
+// no more. Here for the pairs [begin, end).
+void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int begin, int end, double glide,
+                   std::span<const char> asleep, std::span<const char> unchanged, int id,
+                   CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  clear(block);
+  const auto is_all = [&](std::span<const char> trees, int link_a, int link_b) {
+    const auto is = [&](int link) { return link == 0 || trees[model.links[link].tree] != 0; };
+    return !trees.empty() && is(link_a) && is(link_b);
+  };
+  auto old = w->old_found.end();
+  if (!unchanged.empty() && begin < end)
+    old = std::lower_bound(w->old_found.begin(), w->old_found.end(), pairs[begin],
+                           [](const Found& x, const ColliderPair& pair) { return x.pair < pair; });
+  for (int k = begin; k < end; ++k) {
+    const ColliderPair& pair = pairs[k];
+    Found& found = w->found[k];
+    const int first = static_cast<int>(block->hits.size());
+    found = {pair, id, first, first, false, -kInfinity};
+    const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
+    if (!can_collide(a.collider.type, b.collider.type) || is_all(asleep, a.link, b.link)) continue;
+    while (old != w->old_found.end() && old->pair < pair) ++old;
+    if (old != w->old_found.end() && old->pair == pair && is_all(unchanged, a.link, b.link)) {
+      copy_hits(w->old_blocks, *old, id, block);
+      found.apart = old->apart;
+      found.waits = old->waits;
+    } else {
+      const FirstLook look = look_at(model, pair, approach_of(pair, glide, *w), id, w);
+      found.apart = look.apart;
+      found.waits = look.waits;
+    }
+    found.hit_end = static_cast<int>(block->hits.size());
+    if (found.waits) block->waiting.push_back({pair, found.apart});
+  }
+}
+
+// The part of the step after which two bodies may meet at a point where they are found to, when one of them
+// may be stopped after the parts `stop`.
+double when(const Hit& hit, double stop_a, double stop_b) {
+  if (hit.way <= 0) return 0;
+  const auto time = [](double way, double near) { return way < near ? way / near : 1.0; };
+  double t = time(hit.way, hit.near_a + hit.near_b);
+  if (stop_a < 1) t = std::min(t, std::max(stop_a, time(hit.way - stop_a * hit.near_a, hit.near_b)));
+  if (stop_b < 1) t = std::min(t, std::max(stop_b, time(hit.way - stop_b * hit.near_b, hit.near_a)));
+  return t;
+}
+
+// Lists the items of each link, in order: first[l] to first[l + 1] in `list`. links(i) are two, 0 for none.
+template <class F>
+void list_by_link(int num_links, int num_items, const F& links, std::vector<int>* first,
+                  std::vector<int>* list) {
+  first->assign(num_links + 1, 0);
+  for (int i = 0; i < num_items; ++i) {
+    for (const int l : links(i)) ++(*first)[l];
+  }
+  int sum = 0;
+  for (int& x : *first) x = sum += x;
+  list->resize(sum);
+  for (int i = num_items - 1; i >= 0; --i) {
+    for (const int l : links(i)) (*list)[--(*first)[l]] = i;
+  }
+}
+
+// Goes on with those that waited for a body to be stopped, in block 0, in the order in which that may happen
+// (Dijkstra's). What sleeps has been stopped.
+void collide_waiting(const Model& model, double glide, std::span<const char> asleep, CollisionWorkspace* w) {
+  const int num_links = model.num_links();
+  w->stop.assign(num_links, 1);
+  w->queue.clear();
+  const auto stop = [&](int link, double part) {
+    if (link == 0 || part >= w->stop[link]) return;
+    w->stop[link] = part;
+    w->queue.push_back({part, link});
+    std::push_heap(w->queue.begin(), w->queue.end(), std::greater());
+  };
+  for (int l = 1; l < num_links && !asleep.empty(); ++l) {
+    if (asleep[model.links[l].tree] != 0) stop(l, 0);
+  }
+  for (const Hit& hit : w->hits) {
+    stop(hit.link_a, when(hit, 1, 1));
+    stop(hit.link_b, when(hit, 1, 1));
+  }
+  const auto links_of = [&](const Waiting& wait) -> std::array<int, 2> {
+    return {model.shapes[w->shape[wait.pair.a]].link, model.shapes[w->shape[wait.pair.b]].link};
+  };
+  list_by_link(
+      num_links, static_cast<int>(w->waiting.size()), [&](int i) { return links_of(w->waiting[i]); },
+      &w->first_waiting, &w->waiting_of_link);
+  list_by_link(
+      num_links, static_cast<int>(w->hits.size()),
+      [&](int i) {
+        return std::array<int, 2>{w->hits[i].link_a, w->hits[i].link_b};
+      },
+      &w->first_hit, &w->hits_of_link);
+  w->is_final.assign(num_links, false);
+  std::vector<Hit>& found = w->blocks[0].hits;
+  while (!w->queue.empty()) {
+    const int link = w->queue.front().second;
+    std::pop_heap(w->queue.begin(), w->queue.end(), std::greater());
+    w->queue.pop_back();
+    if (w->is_final[link]) continue;
+    w->is_final[link] = true;
+    const auto stop_of = [&](int l) { return w->is_final[l] ? w->stop[l] : 1.0; };
+    const auto stop_other = [&](const Hit& hit) {
+      stop(hit.link_a == link ? hit.link_b : hit.link_a, when(hit, stop_of(hit.link_a), stop_of(hit.link_b)));
+    };
+    for (int k = w->first_hit[link]; k < w->first_hit[link + 1]; ++k) stop_other(w->hits[w->hits_of_link[k]]);
+    for (int k = w->first_waiting[link]; k < w->first_waiting[link + 1]; ++k) {
+      Waiting& wait = w->waiting[w->waiting_of_link[k]];
+      if (wait.found) continue;
+      Approach approach = approach_of(wait.pair, glide, *w);
+      approach.stop_a = stop_of(links_of(wait)[0]);
+      approach.stop_b = stop_of(links_of(wait)[1]);
+      const std::size_t before = found.size();
+      wait.found = touches(model, wait.pair, approach, 0, &wait.apart, w);
+      std::for_each(found.begin() + before, found.end(), stop_other);
+    }
+  }
+}
+
+// `Shape` is ModelShape or Form.
+template <class Shape>
+CAPSTAN_INLINE inline void calc_pose(const Shape& shape, const Placement& placement, Frame* X_WS) {
+  if (shape.link == 0) return load(shape.X_LS, X_WS);
+  Frame link;
+  load(placement.X_WL[shape.link], &link);
+  multiply(link, shape.X_LS, X_WS);
+}
+
+// The box of a half space.
+Aabb half_space_box(const Transform& X) {
+  Aabb box = {Vec3::Constant(-kInfinity), Vec3::Constant(kInfinity)};
+  // A floor or a wall along the world's axes has nothing on its other side.
+  for (int i = 0; i < 3; ++i) {
+    if (X.R(i, 2) == 1) box.upper[i] = X.p[i];
+    if (X.R(i, 2) == -1) box.lower[i] = X.p[i];
+  }
+  return box;
+}
+
+// Poses, motions and boxes of the colliders [begin, end). They stand still where `velocity` is null.
+CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Velocity* velocity,
+                                    double dt, double glide, int begin, int end, CollisionWorkspace* w) {
+  for (int i = begin; i < end; ++i) {
+    const Form& form = w->forms[i];
+    Frame X;
+    calc_pose(form, placement, &X);
+    store(X, &w->X_WS[i]);
+    const bool is_bounded = std::isfinite(form.bounding_radius);
+    w->travel[i].setZero();
+    w->spin[i] = w->way[i] = 0;
+    if (velocity != nullptr && form.has_moving_surface) {
+      const ModelShape& shape = model.shapes[w->shape[i]];
+      w->spin[i] = dt * shape.surface_velocity.norm();
+      if (is_bounded) w->spin[i] += dt * shape.surface_spin.norm() * form.bounding_radius;
+    }
+    if (!is_bounded) {  // half spaces do not move
+      w->boxes[i] = half_space_box(w->X_WS[i]);
+      w->swept[i] = inflated(w->boxes[i], form.pair_margin + std::max(1.0, glide) * w->spin[i]);
+      continue;
+    }
+    Four centre, travel = {};
+    rotate(X, form.centre.data(), &centre);
+    centre += X.p;
+    if (velocity != nullptr && form.link != 0) {
+      const Vec6& V = velocity->V[form.link];
+      Four origin, angular, linear, g, carried;
+      load(placement.origin[form.tree].data(), &origin);
+      load(V.data(), &angular);
+      load(V.data() + 3, &linear);
+      load(model.options.gravity.data(), &g);
+      cross(angular, centre - origin, &carried);
+      const Four speed = linear + carried;
+      travel = dt * speed + dt * dt * g;
+      store(travel, w->travel[i].data());
+      const double spin = dt * std::sqrt(dot(angular, angular)) * form.bounding_radius;
+      w->spin[i] += spin;
+      w->way[i] = dt * std::sqrt(dot(speed, speed)) + (form.is_sphere ? 0 : spin);
+    }
+    const Four half = (X.x < 0 ? -X.x : X.x) * form.half_box[0] + (X.y < 0 ? -X.y : X.y) * form.half_box[1] +
+                      (X.z < 0 ? -X.z : X.z) * form.half_box[2];
+    const Four lower = centre - half, upper = centre + half;
+    store(lower, w->boxes[i].lower.data());
+    store(upper, w->boxes[i].upper.data());
+    double margin = form.pair_margin + w->spin[i];
+    if (glide > 0) {
+      const double glides = glide * (w->spin[i] + std::sqrt(dot(travel, travel)));
+      margin = std::max(margin, form.pair_margin + glides);
+    }
+    store(lower + (travel < 0 ? travel : Four{}) - margin, w->swept[i].lower.data());
+    store(upper + (travel > 0 ? travel : Four{}) + margin, w->swept[i].upper.data());
+  }
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, const Velocity* velocity, double dt,
+                          double glide, std::span<const char> asleep, std::span<const char> unchanged,
+                          const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
+  threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
+    place_colliders(model, placement, velocity, dt, glide, begin, end, w);
+  });
+  const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept, threads);
+  const int n = static_cast<int>(pairs.size());
+  const int size = threads.count() > 1 ? kPairsInBlock : std::max(n, 1);
+  const int num_blocks = std::max(1, (n + size - 1) / size);
+  std::swap(w->blocks, w->old_blocks);
+  std::swap(w->found, w->old_found);
+  if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
+  w->found.resize(n);
+  threads.for_each(num_blocks, [&](int i) {
+    collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, asleep, unchanged, i, w);
+  });
+  w->hits.clear();
+  w->waiting.clear();
+  for (int i = 0; i < num_blocks; ++i) {
+    w->waiting.insert(w->waiting.end(), w->blocks[i].waiting.begin(), w->blocks[i].waiting.end());
+    w->hits.insert(w->hits.end(), w->blocks[i].hits.begin(), w->blocks[i].hits.end());
+  }
+  if (!w->waiting.empty()) {
+    const std::size_t before = w->blocks[0].hits.size();
+    collide_waiting(model, glide, asleep, w);
+    w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
+  }
+  gather(model, threads, w, contacts);
+}
+
+}  // namespace
+
+CAPSTAN_CLONES Transform shape_pose(const Model& model, const Placement& placement, int shape) {
+  Frame X;
+  calc_pose(model.shapes[shape], placement, &X);
+  Transform X_WS;
+  store(X, &X_WS);
+  return X_WS;
+}
+
+CollisionWorkspace make_collision_workspace(const Model& model) {
+  CollisionWorkspace w;
+  std::vector<BroadPhaseCollider> colliders;
+  std::vector<std::array<int, 2>> excluded_links, excluded_colliders;
+  std::vector<std::vector<int>> colliders_of_body(model.bodies.size());
+  for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) {
+    const ModelShape& shape = model.shapes[s];
+    if (!shape.collides) continue;
+    colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
+    colliders.push_back({shape.link, shape.link == 0, shape.group_bits, shape.mask_bits});
+    w.shape.push_back(s);
+    const Collider& c = shape.collider;
+    w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,
+                       model.links[shape.link].tree, c.type == ColliderType::sphere,
+                       shape.has_moving_surface});
+  }
+  if (!model.options.collide_parent_child) {
+    for (int l = 1; l < model.num_links(); ++l) {
+      if (model.links[l].parent > 0) excluded_links.push_back({model.links[l].parent, l});
+    }
+  }
+  for (const auto& [a, b] : model.excluded_bodies) {
+    for (const int i : colliders_of_body[a]) {
+      for (const int j : colliders_of_body[b]) excluded_colliders.push_back({i, j});
+    }
+  }
+  w.boxes.resize(colliders.size());
+  w.swept.resize(colliders.size());
+  w.X_WS.resize(colliders.size());
+  w.travel.assign(colliders.size(), Vec3::Zero());
+  w.spin.assign(colliders.size(), 0);
+  w.way.assign(colliders.size(), 0);
+  w.broad_phase = BroadPhase(std::move(colliders), std::move(excluded_links), std::move(excluded_colliders));
+  return w;
+}
+
+void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
+  collide_within_reach(model, placement, nullptr, 0, 0, {}, {}, Threads(1), w, contacts);
+}
+
+void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
+             std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
+             CollisionWorkspace* w, Contacts* contacts) {
+  collide_within_reach(model, placement, &velocity, dt, glides ? glide_ratio(model, dt) : 0, asleep,
+                       unchanged, threads, w, contacts);
+}
+
+}  // namespace capstan
