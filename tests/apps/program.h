@@ -98,4 +98,21 @@ inline bool wait_for_size(const std::string& path, std::uintmax_t bytes) {
   return false;
 }
 
+// Waits until the file, larger than `bytes`, was just written to and then left alone for a fifth of the time
+// between batches: a kill now falls between two of them. False after 20 s.
+inline bool wait_for_batch(const std::string& path, std::uintmax_t bytes) {
+  if (!wait_for_size(path, bytes)) return false;
+  const fs::file_time_type before = fs::last_write_time(path);
+  fs::file_time_type last = before;
+  int still = 0;
+  for (int i = 0; i < 4000; ++i) {
+    usleep(5'000);
+    const fs::file_time_type now = fs::last_write_time(path);
+    still = now == last ? still + 1 : 0;
+    last = now;
+    if (now != before && still == 20) return true;
+  }
+  return false;
+}
+
 }  // namespace capstan::test
