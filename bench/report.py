@@ -214,8 +214,9 @@ Made by `bench/compare.py` ({mode}), which `make bench` and `capstan bench` run.
 * Scenes: `bench/peers/scene.h`. At most {limit:g} s of stepping for one run.
 
 **How it is measured.** Engines take turns on one scene after the other; repetitions have other seeds. Times are processor time
-of the stepping thread (with 2 threads: wall time), around the step call only. *Capstan / it* is our time over that engine's, over
-the part of the run that both have: below 1, Capstan is faster. Everything but time is judged alike for all: the poses of every
+of the stepping thread (with 2 threads: wall time), around the step call only. Where a run of Capstan, MuJoCo or Bullet takes less than
+{longest:g} s, there are {goes} goes of it in turns, and each twentieth of the run counts with the fastest: the machine is shared. *Capstan / it* is our time over that engine's, over
+the part of the run that both have, median over the seeds: below 1, Capstan is faster. Everything but time is judged alike for all: the poses of every
 step go to Capstan's narrow phase, energy and creep come from differences of poses. *Rest depth* is the mean over overlapping contacts
 at the end, *peak depth* the deepest ever, *creep* the mean displacement of bodies (but balls, which may roll) in the last half
 second over that time, *energy gain* the largest rise of kinetic and gravity energy above an earlier minimum (springs and motors, where a
@@ -229,7 +230,8 @@ def write(data, folder, name="peers.md"):
     results = Results(data["runs"])
     versions = dict.fromkeys(f"{run['engine']} {run['version']}" for run in data["runs"] if run["engine"] != "Capstan")
     compiler = next((run["compiler"] for run in data["runs"] if run["engine"] == "Capstan"), "")
-    page = [INTRO.format(mode=data["mode"], compiler=compiler, limit=data["time_limit"],
+    page = [INTRO.format(mode=data["mode"], compiler=compiler, limit=data["time_limit"], goes=data.get("goes", 1),
+                         longest=data.get("longest_go", 0),
                          versions="peers: " + ", ".join(versions) if versions else "no peers were there", **data["machine"])]
     if data.get("note"):  # of who put results together from several runs
         page.append(data["note"] + "\n")

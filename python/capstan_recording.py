@@ -45,6 +45,7 @@ class Recording:
     hash: np.ndarray  # of each state, as 'capstan replay' compares them
     q: np.ndarray
     v: np.ndarray
+    a: np.ndarray  # acceleration in the step that led to a frame
     control: np.ndarray
     asleep: np.ndarray  # [frames, trees] bool; no trees where the run let nothing sleep
     numbers: dict  # name: array
@@ -117,8 +118,8 @@ def _chunks(data):
 def _read_header(content):
     data = _In(content)
     (version,) = data.unpack("<I")
-    if version != 3:
-        raise RecordingError(f"it is of version {version}; this reader knows version 3")
+    if version != 4:
+        raise RecordingError(f"it is of version {version}; this reader knows version 4")
     head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
     data.unpack("<Q")  # fingerprint of the model
     head["dt"], *_, head["duration"] = data.unpack("<9d")
@@ -129,7 +130,7 @@ def _read_header(content):
     for _ in range(data.count()):
         vertices = data.array("<f8", 3 * data.count()).reshape(-1, 3)
         head["meshes"].append((vertices, data.array("<i4", 3 * data.count()).reshape(-1, 3)))
-    return head, (num_q, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
+    return head, (num_q, num_v, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
 
 
 def _read_frames(content, width):
@@ -172,10 +173,10 @@ def _read(path, data):
         raise RecordingError("it has no frames: the run ended before its first state was written")
     words = np.concatenate(words)
     ends = np.cumsum([0, *sizes]) + 3
-    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:4], ends[1:])]
-    islands = words[:, ends[4] + 1:ends[5]:2] & 0xffffffff  # -1: awake
+    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:5], ends[1:])]
+    islands = words[:, ends[5] + 1:ends[6]:2] & 0xffffffff  # -1: awake
     column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
     return Recording(
         path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
-        control=parts[2], asleep=islands < 1 << 31, numbers={name: parts[3][:, i] for i, name in enumerate(head["units"])}, complete=complete,
+        a=parts[2], control=parts[3], asleep=islands < 1 << 31, numbers={name: parts[4][:, i] for i, name in enumerate(head["units"])}, complete=complete,
         _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))

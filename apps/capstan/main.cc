@@ -149,7 +149,7 @@ void add_others(CLI::App& app, AllOptions& o) {
   demo->add_option("--only", o.demo.only, "Only this scene of it");
 
   CLI::App* bench = app.add_subcommand("bench", "Measure against the other simulators that are installed");
-  bench->add_flag("--quick", o.bench.quick, "About twenty-five minutes: the default");
+  bench->add_flag("--quick", o.bench.quick, "About half an hour: the default");
   bench->add_flag("--full", o.bench.full, "Every scene, size, engine and setting: hours");
   bench->add_option("--only", o.bench.only, "Only scenes whose name contains this");
   bench->add_option("--time-limit", o.bench.time_limit,

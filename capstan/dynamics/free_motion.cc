@@ -84,6 +84,11 @@ void check_sizes(const Model& model, const State& state, const Input& input) {
                     state.q.size(), state.v.size(), state.control.size(), nq, nv, nu),
         "begin with initial_state() of the same model");
   }
+  if (state.a.size() != 0 && state.a.size() != nv) {
+    throw InputError({},
+                     fmt::format("the state has {} accelerations; the model has {} dofs", state.a.size(), nv),
+                     "give one number for each dof, or none");
+  }
   if (!state.rest.empty() && state.rest.size() != model.trees.size()) {
     throw InputError({},
                      fmt::format("the state tells of {} trees whether they sleep; the model has {}",

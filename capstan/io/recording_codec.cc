@@ -13,7 +13,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "recordings are little-endian");
 static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
 
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
@@ -97,18 +97,20 @@ void join_planes(const Bytes& planes, std::uint8_t* words, std::size_t count, st
 }
 
 std::size_t words_of_frame(const RecordingHeader& h) {
-  return 3 + h.num_q + h.num_v + h.num_control + h.numbers.size() +
+  return 3 + h.num_q + 2 * h.num_v + h.num_control + h.numbers.size() +
          (h.num_rest > 0 ? 1 + 2 * static_cast<std::size_t>(h.num_rest) : 0);
 }
 
-// time, step, hash, q, v, control, numbers, and where trees may sleep how many tell and their Rest, as 64-bit
-// words.
+// time, step, hash, q, v, a, control, numbers, and where trees may sleep how many tell and their Rest, as
+// 64-bit words.
 void put_words(const RecordingHeader& h, const RecordedFrame& frame, std::uint64_t* w) {
   const auto word = [&w](const auto& x) { *w++ = std::bit_cast<std::uint64_t>(x); };
   word(frame.state.time);
   word(frame.state.step);
   word(frame.hash);
-  for (const VecX* x : {&frame.state.q, &frame.state.v, &frame.state.control, &frame.numbers}) {
+  const VecX zero = VecX::Zero(frame.state.a.size() == 0 ? h.num_v : 0);
+  const VecX* const a = frame.state.a.size() == 0 ? &zero : &frame.state.a;
+  for (const VecX* x : {&frame.state.q, &frame.state.v, a, &frame.state.control, &frame.numbers}) {
     for (const double number : *x) word(number);
   }
   if (h.num_rest == 0) return;
@@ -130,6 +132,7 @@ void get_words(const RecordingHeader& h, const std::uint64_t* w, RecordedFrame* 
   };
   take(h.num_q, &frame->state.q);
   take(h.num_v, &frame->state.v);
+  take(h.num_v, &frame->state.a);
   take(h.num_control, &frame->state.control);
   take(static_cast<int>(h.numbers.size()), &frame->numbers);
   if (h.num_rest == 0 || *w++ == 0) return;

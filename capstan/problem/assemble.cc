@@ -541,6 +541,8 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   problem->dt = dt;
   problem->options = options;
   problem->v0 = state.v;
+  problem->v_guess.resize(state.a.size());
+  if (state.a.size() > 0) problem->v_guess = state.v + dt * state.a;
   workspace->old_groups.swap(problem->groups);
   workspace->old_parts.swap(problem->parts);
   problem->groups.clear();

@@ -54,7 +54,8 @@ struct Problem {
   const Motion* motion = nullptr;  // A, v*
   double dt = 0;
   ContactOptions options;
-  VecX v0;  // velocities at the beginning of the step
+  VecX v0;       // velocities at the beginning of the step
+  VecX v_guess;  // where the motion goes on as in the step before; empty: not known
 
   std::vector<ConstraintGroup> groups;
   std::vector<GroupPart> parts;

@@ -192,6 +192,7 @@ struct IslandSolver {
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
   bool try_level();
+  bool try_guess(const NewtonOptions& options, double* cost, IslandResult* result);
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
 
   // primal_dual.cc

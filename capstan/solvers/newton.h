@@ -33,11 +33,11 @@
 // A *rough* solve (again primal_dual only) ends where the velocities of large islands are about right, so
 // that the caller can look where they lead and add what is missing before digits are spent on it.
 //
-// All start from the better of v0 and v*, and accept nothing but the residual above. When the steps of a line
-// search become tiny, velocities are counted from where they are, so that a stiff contact does not amplify
-// their round-off. Where lagged or similar friction makes it creep, the method of multipliers takes over
-// (multipliers.cc). What remains is the round-off of the sum of impulses, where bodies squeeze each other
-// with impulses far above their momentum.
+// All start from the best of v0, v* and the velocity that goes on as in the step before (State::a), and
+// accept nothing but the residual above. When the steps of a line search become tiny, velocities are counted
+// from where they are, so that a stiff contact does not amplify their round-off. Where lagged or similar
+// friction makes it creep, the method of multipliers takes over (multipliers.cc). What remains is the
+// round-off of the sum of impulses, where bodies squeeze each other with impulses far above their momentum.
 #pragma once
 
 #include <memory>

@@ -14,24 +14,25 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "saved states are little-endian");
 
 constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'A', 'T', 'E'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 struct Header {
   char magic[8];
   std::uint32_t version;
   std::uint32_t header_bytes;
   std::uint64_t fingerprint;
-  std::int64_t num_q, num_v, num_control, num_rest;
+  std::int64_t num_q, num_v, num_a, num_control, num_rest;
   std::int64_t step;
   double time;
 };
 
 std::size_t body_bytes(const Header& h) {
-  return sizeof h + (h.num_q + h.num_v + h.num_control) * sizeof(double) + h.num_rest * sizeof(Rest);
+  return sizeof h + (h.num_q + h.num_v + h.num_a + h.num_control) * sizeof(double) +
+         h.num_rest * sizeof(Rest);
 }
 
 State make_state(const ModelKeyframe& keyframe) {
-  return {keyframe.time, 0, keyframe.q, keyframe.v, keyframe.control, {}};
+  return {keyframe.time, 0, keyframe.q, keyframe.v, VecX::Zero(keyframe.v.size()), keyframe.control, {}};
 }
 
 std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t bytes) {
@@ -65,6 +66,7 @@ std::vector<std::uint8_t> save(const Model& model, const State& state) {
   header.fingerprint = model.fingerprint;
   header.num_q = state.q.size();
   header.num_v = state.v.size();
+  header.num_a = state.a.size();
   header.num_control = state.control.size();
   header.num_rest = static_cast<std::int64_t>(state.rest.size());
   header.step = state.step;
@@ -77,7 +79,8 @@ std::vector<std::uint8_t> save(const Model& model, const State& state) {
     p += n;
   };
   append(&header, sizeof header);
-  for (const VecX* x : {&state.q, &state.v, &state.control}) append(x->data(), x->size() * sizeof(double));
+  for (const VecX* x : {&state.q, &state.v, &state.a, &state.control})
+    append(x->data(), x->size() * sizeof(double));
   append(state.rest.data(), state.rest.size() * sizeof(Rest));
   const std::uint64_t checksum = hash_bytes(bytes.data(), body);
   append(&checksum, sizeof checksum);
@@ -105,7 +108,7 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
                      "use an earlier checkpoint");
   }
   if (header.fingerprint != model.fingerprint || header.num_q != model.num_positions ||
-      header.num_v != model.num_velocities() ||
+      header.num_v != model.num_velocities() || (header.num_a != 0 && header.num_a != header.num_v) ||
       header.num_control != static_cast<int>(model.actuators.size()) ||
       (header.num_rest != 0 && header.num_rest != static_cast<std::int64_t>(model.trees.size())) ||
       body != body_bytes(header)) {
@@ -123,6 +126,7 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   };
   take(&state.q, header.num_q);
   take(&state.v, header.num_v);
+  take(&state.a, header.num_a);
   take(&state.control, header.num_control);
   state.rest.resize(header.num_rest);
   if (header.num_rest > 0) std::memcpy(state.rest.data(), p, header.num_rest * sizeof(Rest));
@@ -133,7 +137,9 @@ std::uint64_t hash(const State& state) {
   Hash h;
   h.add(state.time);
   h.add(state.step);
-  for (const VecX* x : {&state.q, &state.v, &state.control}) h.add(x->data(), x->size() * sizeof(double));
+  const VecX zero = VecX::Zero(state.a.size() == 0 ? state.v.size() : 0);
+  for (const VecX* x : {&state.q, &state.v, state.a.size() == 0 ? &zero : &state.a, &state.control})
+    h.add(x->data(), x->size() * sizeof(double));
   h.add(state.rest.data(), state.rest.size() * sizeof(Rest));
   return h.value;
 }

@@ -25,6 +25,7 @@ struct State {
   std::int64_t step = 0;        // steps taken since the start
   VecX q;                       // positions, laid out as Model::joints say
   VecX v;                       // velocities
+  VecX a = {};                  // acceleration in the last step; empty counts as zero
   VecX control;                 // u of each actuator; stays until changed
   std::vector<Rest> rest = {};  // [trees]; empty where nothing may sleep
 };

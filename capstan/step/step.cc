@@ -227,6 +227,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   move_on(model, *state, v, dt, theta.theta_vq, threads, &w->motion, &w->next.q);
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
+  w->next.a = (w->next.v - state->v) / dt;
   w->next.step = state->step + 1;
   w->next.time = state->time + dt;
   check_finite(model, *state, w->next, dt);

@@ -59,6 +59,7 @@ void find_unchanged(const Model& model, const State& before, const State& state,
     w->is_known = false;
   }
   const bool is_known = w->is_known && w->settings == settings && !settings.sleep.on &&
+                        before.a.size() == state.a.size() &&
                         have_same_bits(w->surface_scale, input.surface_scale);
   w->settings = settings;
   w->surface_scale = input.surface_scale;
@@ -67,9 +68,11 @@ void find_unchanged(const Model& model, const State& before, const State& state,
     w->trees.resize(n);
     for (int t = 0; t < n; ++t) {
       const Tree& tree = model.trees[t];
-      w->trees[t] = w->is_apt[t] != 0 && w->is_pushed[t] == 0 &&
-                    have_same_bits(before.v, state.v, tree.dof_begin, tree.dof_end) &&
-                    have_same_bits(before.q, state.q, w->positions[t], w->positions[t + 1]);
+      w->trees[t] =
+          w->is_apt[t] != 0 && w->is_pushed[t] == 0 &&
+          have_same_bits(before.v, state.v, tree.dof_begin, tree.dof_end) &&
+          (state.a.size() == 0 || have_same_bits(before.a, state.a, tree.dof_begin, tree.dof_end)) &&
+          have_same_bits(before.q, state.q, w->positions[t], w->positions[t + 1]);
     }
   }
   std::fill(w->is_pushed.begin(), w->is_pushed.end(), char{false});

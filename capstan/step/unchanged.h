@@ -1,4 +1,4 @@
-// What the last step left as it was is not computed again: a tree whose every bit of q and v, and of what
+// What the last step left as it was is not computed again: a tree whose every bit of q, v and a, and of what
 // acts on it, is that of the step before has its free motion in the workspace; contacts among such trees, and
 // with the world, are there, and in the problem; and where nothing else touches them, so is the answer, with
 // its certificate. No bit of any result is another than without.

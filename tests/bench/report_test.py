@@ -7,6 +7,7 @@ import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import compare
 import figure
 import report
 
@@ -29,6 +30,17 @@ class Ratio(unittest.TestCase):
         runs = [run("Capstan", [t], seed) for seed, t in enumerate((1, 2, 9))]
         runs += [run("MuJoCo CG", [1], seed) for seed in range(3)]
         self.assertEqual(report.Results(runs).ratio(("clutter_walls", 40, 0.01), "MuJoCo CG"), 2)
+
+
+class Goes(unittest.TestCase):
+    def test_each_part_counts_with_the_fastest(self):
+        goes = [run("Capstan", [1, 5], ms_max=7.0, wall_ms_mean=2.0), run("Capstan", [4, 4], ms_max=9.0, wall_ms_mean=1.5)]
+        best = compare.fastest(goes)
+        self.assertEqual((best["ms_parts"], best["ms_mean"], best["ms_max"], best["wall_ms_mean"]), ([1, 4], 2.5, 7.0, 1.5))
+
+    def test_what_was_cut_short_is_not_mixed(self):
+        goes = [run("Capstan", [5], complete=False), run("Capstan", [4, 1], complete=False)]
+        self.assertEqual(compare.fastest(goes)["ms_parts"], [4, 1])
 
 
 class Targets(unittest.TestCase):

@@ -65,6 +65,7 @@ class Reader(unittest.TestCase):
                 for i in range(part.shape[1]):
                     np.testing.assert_array_equal(part[:, i], log[names[begin + i]], names[begin + i])
                 begin += part.shape[1]
+            np.testing.assert_array_equal(run.a, np.vstack([0 * run.v[:1], np.diff(run.v, axis=0) / dt]))
             for name in names[begin:]:
                 np.testing.assert_array_equal(run.numbers[name], log[name], name)
             self.assertEqual(set(run.numbers) - set(names), {"step.wall_time"})

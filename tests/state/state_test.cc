@@ -42,9 +42,11 @@ TEST(State, SavedAndRestoredIsBitExact) {
   State state = test::random_state(random, model, 3);
   state.time = 1.0 / 3;
   state.step = 12345678901;
+  state.a = VecX::Random(state.v.size());
   const State back = restore(model, save(model, state));
   EXPECT_EQ(back.q, state.q);
   EXPECT_EQ(back.v, state.v);
+  EXPECT_EQ(back.a, state.a);
   EXPECT_EQ(back.control, state.control);
   EXPECT_EQ(back.time, state.time);
   EXPECT_EQ(back.step, state.step);
@@ -60,6 +62,15 @@ TEST(State, HashSeesEveryBit) {
     changed.q[i] = std::nextafter(changed.q[i], 10);
     EXPECT_NE(hash(changed), before);
   }
+  for (int i = 0; i < state.a.size(); ++i) {
+    State changed = state;
+    changed.a[i] = 1e-300;
+    EXPECT_NE(hash(changed), before);
+  }
+  State without = state;
+  without.a.resize(0);  // counts as zero, which it is
+  EXPECT_EQ(hash(without), before);
+  EXPECT_EQ(restore(model, save(model, without)).a.size(), 0);
   state.step += 1;
   EXPECT_NE(hash(state), before);
 }
