@@ -71,6 +71,7 @@ double scaled_distance(const Problem& problem, const VecX& a, const VecX& b) {
 
 DualAnswer solve_dual(const Problem& problem, const Contacts& contacts, double tolerance, int most_sweeps) {
   const int nc = contacts.size(), ns = static_cast<int>(problem.laws.size() + problem.dof_laws.size());
+  if (nc + ns == 0) return {problem.motion->v_star, true, 0};  // Eigen's solve() wants a column
   const MatX A = dense_A(problem);
   MatX J(3 * nc + ns, A.cols());
   J << contact_rows(problem, contacts), scalar_rows(problem);
