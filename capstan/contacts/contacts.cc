@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "capstan/contacts/covered.h"
 #include "capstan/contacts/hits.h"
 #include "capstan/geometry/collide.h"
 
@@ -38,12 +39,13 @@ void resize(int size, Contacts* c) {
   c->gap_rate.resize(size);
   c->feature.resize(size);
   c->material.resize(size);
+  c->kind.resize(size);
   c->is_same.resize(size);
 }
 
 // The first `num_old` of the contacts are those of the last step.
 void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
-                 const ContactMaterial& material, int i, int num_old, Contacts* c) {
+                 const ContactMaterial& material, ContactKind kind, int i, int num_old, Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   // The softer side yields more: the contact is nearer to the surface of the stiffer one.
   const double share = std::isinf(a.stiffness)   ? 0
@@ -52,7 +54,7 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
   c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                   c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
-                  c->normal[i] == p.normal && c->material[i] == material;
+                  c->normal[i] == p.normal && c->material[i] == material && c->kind[i] == kind;
   c->shape_a[i] = shape_a;
   c->shape_b[i] = shape_b;
   c->link_a[i] = a.link;
@@ -63,6 +65,7 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   c->gap_rate[i] = 0;
   c->feature[i] = p.feature;
   c->material[i] = material;
+  c->kind[i] = kind;
 }
 
 using Hit = CollisionWorkspace::Hit;
@@ -72,19 +75,64 @@ constexpr int kContactsInBlock = 64;  // for one thread at a time
 
 }  // namespace
 
-bool add_hits(const Model& model, int a, int b, const Approach& approach, double margin, int first, int id,
-              Block* block) {
+const char* contact_kind_name(ContactKind kind) {
+  switch (kind) {
+    case ContactKind::touching:
+      return "touching";
+    case ContactKind::ahead:
+      return "ahead";
+    case ContactKind::met:
+      return "met";
+    case ContactKind::gliding:
+      return "gliding";
+    case ContactKind::late:
+      return "late";
+    default:
+      return "withdrawn";
+  }
+}
+
+int Contacts::count(ContactKind of_kind) const {
+  return static_cast<int>(std::count(kind.begin(), kind.end(), of_kind));
+}
+
+// Covered points go if the pair has others; else they are what they would be against what covers them, and
+// stay if that is known.
+bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB, int first,
+                  std::vector<ContactPoint>* points) {
+  if (model.shapes[a].neighbours.empty() && model.shapes[b].neighbours.empty()) return false;
+  int kept = first;
+  ContactPoint instead{};
+  instead.distance = kInfinity;
+  for (int i = first; i < static_cast<int>(points->size()); ++i) {
+    ContactPoint other;
+    if (!is_covered(model, a, X_WA, b, X_WB, (*points)[i], &other)) {
+      (*points)[kept++] = (*points)[i];
+    } else if (other.distance < instead.distance) {
+      instead = other;
+    }
+  }
+  points->resize(kept);
+  if (kept > first || !(instead.distance <= 0)) return false;
+  points->push_back(instead);
+  return true;
+}
+
+bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+              const Approach& approach, double margin, int first, int id, Block* block) {
   std::vector<ContactPoint>& points = block->points;
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
   };
   points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
+  const bool is_covered = drop_covered(model, a, X_WA, b, X_WB, first, &points);
   const int last = static_cast<int>(points.size());
   if (first == last) return false;
   for (int i = first; i < last; ++i) {
     const ContactPoint& p = points[i];
     block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, i,
-                           static_cast<int>(block->materials.size()), false,
+                           static_cast<int>(block->materials.size()), false, is_covered,
+                           p.distance <= margin ? ContactKind::touching : ContactKind::ahead,
                            p.distance <= margin ? 0 : p.distance - approach.around,
                            p.normal.dot(approach.travel_a), -p.normal.dot(approach.travel_b)});
   }
@@ -97,10 +145,27 @@ double margin_of(const Model& model, int a, int b) {
                              : combine_materials(model, a, b).margin;
 }
 
+// Hits on what is covered count only where the two links have no others.
+static void drop_covered_hits(CollisionWorkspace* w) {
+  const auto is_covered = [&](const CollisionWorkspace::Place& place) {
+    return w->hits[place.hit].is_covered;
+  };
+  if (std::none_of(w->order.begin(), w->order.end(), is_covered)) return;
+  auto end = w->order.begin();
+  for (auto group = w->order.begin(); group != w->order.end();) {
+    auto next = group;
+    while (next != w->order.end() && next->links == group->links) ++next;
+    const bool all = std::all_of(group, next, is_covered);
+    for (; group != next; ++group) {
+      if (all || !is_covered(*group)) *end++ = *group;
+    }
+  }
+  w->order.erase(end, w->order.end());
+}
+
 void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c) {
-  const int n = static_cast<int>(w->hits.size());
-  w->order.resize(n);
-  for (int i = 0; i < n; ++i) {
+  w->order.resize(w->hits.size());
+  for (int i = 0; i < static_cast<int>(w->hits.size()); ++i) {
     const auto [low, high] = std::minmax(w->hits[i].link_a, w->hits[i].link_b);
     w->order[i] = {static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint64_t>(high), i};
   }
@@ -116,10 +181,12 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
   const auto sorted_end = std::is_sorted_until(w->order.begin(), w->order.end(), before);
   if (sorted_end != w->order.end()) {
     std::sort(sorted_end, w->order.end(), before);
-    w->order_scratch.resize(n);
+    w->order_scratch.resize(w->order.size());
     std::merge(w->order.begin(), sorted_end, sorted_end, w->order.end(), w->order_scratch.begin(), before);
     std::swap(w->order, w->order_scratch);
   }
+  drop_covered_hits(w);
+  const int n = static_cast<int>(w->order.size());
   c->group_begin.clear();
   for (int i = 0; i < n; ++i) {
     if (i == 0 || w->order[i].links != w->order[i - 1].links) c->group_begin.push_back(i);
@@ -135,16 +202,16 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
                       c->feature[i] == w->blocks[hit.block].points[hit.point].feature;
       if (c->is_same[i] != 0) continue;
       set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
-                  w->blocks[hit.block].materials[hit.material], i, num_old, c);
+                  w->blocks[hit.block].materials[hit.material], hit.kind, i, num_old, c);
     }
   });
 }
 
-void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
-                 const ContactMaterial& material, Contacts* c) {
+void add_late_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
+                      const ContactMaterial& material, Contacts* c) {
   const int i = c->size();
   resize(i + 1, c);
-  set_contact(model, shape_a, shape_b, p, material, i, 0, c);
+  set_contact(model, shape_a, shape_b, p, material, ContactKind::late, i, 0, c);
 }
 
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {
@@ -201,9 +268,9 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
       if (!may_collide(model, a, b)) continue;
       const double margin = margin_of(model, a, b);
       const int first = static_cast<int>(w.blocks[0].points.size());
-      collide(model.shapes[a].collider, shape_pose(model, placement, a), model.shapes[b].collider,
-              shape_pose(model, placement, b), margin, &w.blocks[0].points);
-      add_hits(model, a, b, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0, &w.blocks[0]);
+      const Transform X_WA = shape_pose(model, placement, a), X_WB = shape_pose(model, placement, b);
+      collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, margin, &w.blocks[0].points);
+      add_hits(model, a, X_WA, b, X_WB, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0, &w.blocks[0]);
     }
   }
   w.hits = w.blocks[0].hits;
@@ -225,12 +292,6 @@ SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3&
     nearest = hit.distance;
   }
   return best;
-}
-
-double shape_distance(const Model& model, const Placement& placement, int shape_a, int shape_b,
-                      ContactPoint* contact) {
-  return signed_distance(model.shapes[shape_a].collider, shape_pose(model, placement, shape_a),
-                         model.shapes[shape_b].collider, shape_pose(model, placement, shape_b), contact);
 }
 
 }  // namespace capstan

@@ -34,6 +34,17 @@ struct ContactMaterial {
 };
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b);
 
+// How a contact was found.
+enum class ContactKind : std::uint8_t {
+  touching,   // within the margin at the beginning of the step
+  ahead,      // apart then, and the free motion makes them meet, or may if one is stopped: the normal of now
+  met,        // likewise, with the normal that they will meet with (meet.h)
+  gliding,    // apart, and kept so by a law that glides (sap, similar) while the free motion presses them on
+  late,       // where the solver's velocities led (late_contacts.h)
+  withdrawn,  // taken back: it held apart what would not have met; has no impulse
+};
+const char* contact_kind_name(ContactKind kind);
+
 // Structure of arrays, one entry for each contact.
 struct Contacts {
   std::vector<int> shape_a, shape_b;   // shape_a < shape_b
@@ -44,6 +55,7 @@ struct Contacts {
   std::vector<double> gap_rate;        // [m/s] at which the gap changes besides the velocity along the normal
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
+  std::vector<ContactKind> kind;
   std::vector<char> is_same;  // as it was after the last collide(), here; never for late ones
 
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
@@ -53,6 +65,7 @@ struct Contacts {
   int late_begin = 0;
 
   int size() const { return static_cast<int>(distance.size()); }
+  int count(ContactKind of_kind) const;
   int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }
 };
 
@@ -75,7 +88,9 @@ struct CollisionWorkspace {
   // the centre by `spin`. Zero without velocities.
   std::vector<Vec3> travel;
   std::vector<double> spin;
-  std::vector<double> way;  // [m] what any point of it goes in one time step, as it moves now
+  std::vector<double> way;          // [m] what any point of it goes in one time step, as it moves now
+  std::vector<Vec6> V_led;          // [links] where the free motion leads (meet.h)
+  std::vector<double> stand_depth;  // [links] [m] the deepest that it stands in anything now
   struct Waiting {
     ColliderPair pair;
     double apart;  // [m] they are at least so far apart
@@ -85,6 +100,8 @@ struct CollisionWorkspace {
     int link_a, link_b, shape_a, shape_b;
     int block, point, material;  // where its point and material are
     bool is_copied;              // from the last step
+    bool is_covered;             // counts only where the two links have no other contact (covered.h)
+    ContactKind kind;
     double way, near_a, near_b;  // [m] to go until they meet; what the travel of each does for it
   };
   // What the narrow phase found for some of the pairs; threads work on different blocks.
@@ -93,6 +110,8 @@ struct CollisionWorkspace {
     std::vector<Hit> hits;
     std::vector<ContactMaterial> materials;  // one for each pair that touches
     std::vector<Waiting> waiting;            // pairs that come near only if one of them stops
+    std::vector<Hit> old_hits;               // scratch memory of where pairs meet
+    std::vector<ContactPoint> scratch;
   };
   std::vector<Block> blocks;
   // What the first look at each pair found, in the order of pairs: its hits, or else that it waits.
@@ -123,32 +142,40 @@ CollisionWorkspace make_collision_workspace(const Model& model);
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* workspace,
              Contacts* contacts);
 
-// The same, with what could come into contact within dt at these velocities (speculative contact): points
-// whose surfaces come nearer by their positive distance when both shapes go on for dt as they move now, or
-// when one of them is stopped on its way by something that it touches, or meets before. Without this a fast
-// body would be noticed only once it overlaps. With `glides`, surfaces that slide past each other count as
-// coming nearer, too: the laws that glide (sap, similar: mu (dt + tau) v above the surface) would lose their
-// contact otherwise.
+// What is known of the motion of a step before it is solved.
+struct Forecast {
+  const Velocity* velocity = nullptr;  // at its beginning
+  const VecX* v_free = nullptr;        // [dofs] without contact; null: `velocity` goes on
+  double dt = 0;                       // [s]
+  bool glides = false;                 // the law of contact does, see below
+};
+
+// The same, with what comes into contact within the step: pairs that are apart at its beginning and meet
+// where v_free leads, each with the normal with which they meet (meet.h); and pairs that may meet when one of
+// the two is stopped on its way by something that it touches, or meets before. Without this a fast body would
+// be noticed only once it overlaps. With `glides`, pairs that slide past each other while the free motion
+// presses them together have contacts, too: the laws that glide (sap, similar: mu (dt + tau) v above the
+// surface) would lose them otherwise.
 //
 // Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
 // against the world. Trees that are `unchanged` (likewise) have the very poses and velocities that the
-// workspace saw last, with the same dt, `glides` and `contacts`, and their surfaces move as then: what was
+// workspace saw last, with the same forecast and `contacts`, and their surfaces move as then: what was
 // found of pairs of these and of the world is copied. Contacts have the same bits for any number of threads,
 // and without `unchanged`.
-void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
+void collide(const Model& model, const Placement& placement, const Forecast& forecast,
              std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
              CollisionWorkspace* workspace, Contacts* contacts);
-inline void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt,
-                    bool glides, CollisionWorkspace* workspace, Contacts* contacts) {
-  collide(model, placement, velocity, dt, glides, {}, {}, Threads(1), workspace, contacts);
+inline void collide(const Model& model, const Placement& placement, const Forecast& forecast,
+                    CollisionWorkspace* workspace, Contacts* contacts) {
+  collide(model, placement, forecast, {}, {}, Threads(1), workspace, contacts);
 }
 
 // Pose of a shape in the world.
 Transform shape_pose(const Model& model, const Placement& placement, int shape);
 
-// Appends a contact between two shapes that is not late; groups are the caller's matter.
-void add_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& point,
-                 const ContactMaterial& material, Contacts* contacts);
+// Appends a late contact between two shapes; groups are the caller's matter.
+void add_late_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& point,
+                      const ContactMaterial& material, Contacts* contacts);
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);
@@ -163,9 +190,5 @@ struct SceneRayHit {
 };
 SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,
                      const Vec3& direction_W, double max_distance);
-
-// Signed distance and witness points of two convex shapes of a model at a placement.
-double shape_distance(const Model& model, const Placement& placement, int shape_a, int shape_b,
-                      ContactPoint* contact);
 
 }  // namespace capstan

@@ -44,8 +44,14 @@ struct Approach {
 
 // The hits among the points of a block from `first` on, which are of one pair; the others go. Returns whether
 // there is any.
-bool add_hits(const Model& model, int a, int b, const Approach& approach, double margin, int first, int id,
-              CollisionWorkspace::Block* block);
+bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+              const Approach& approach, double margin, int first, int id, CollisionWorkspace::Block* block);
+
+// Drops the points from `first` on, of shapes with these poses, that are on covered parts of surfaces
+// (covered.h). If all are, and the shapes overlap, one point stays, as it would be against what covers them:
+// then the answer is true.
+bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB, int first,
+                  std::vector<ContactPoint>* points);
 
 // [m] within which two shapes are in contact.
 double margin_of(const Model& model, int a, int b);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "capstan/contacts/hits.h"
+#include "capstan/contacts/meet.h"
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
@@ -20,16 +22,6 @@ double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
 double calc_tolerance(const Collider& c) {
   if (!c.half_box.allFinite()) return kInfinity;
   return kLateTolerance * std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius);
-}
-
-void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, const Tree& tree,
-                          std::vector<Vec6>* V) {
-  for (int l = tree.link_begin; l < tree.link_end; ++l) {
-    const Link& link = model.links[l];
-    Vec6 sum = link.parent > 0 ? (*V)[link.parent] : Vec6(Vec6::Zero());
-    for (int k = link.dof_begin; k < link.dof_end; ++k) sum += placement.S[k] * v[k];
-    (*V)[l] = sum;
-  }
 }
 
 Vec3 point_velocity(const Model& model, const Placement& placement, const LateWorkspace& w, int link,
@@ -50,55 +42,43 @@ bool contains(const Aabb& outer, const Aabb& inner, double margin) {
          (inner.upper.array() <= outer.upper.array() + margin).all();
 }
 
-// How far `way` is from any part of `travel`, which begins at the same point.
-double off_way(const Vec3& way, const Vec3& travel) {
-  const double square = travel.squaredNorm();
-  return (way - (square > 0 ? std::clamp(way.dot(travel) / square, 0.0, 1.0) : 0.0) * travel).norm();
-}
-
-// Calls f(i) for each contact of a pair of shapes.
-template <class F>
-void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_b, const F& f) {
-  const auto links = [](int a, int b) { return std::pair(std::min(a, b), std::max(a, b)); };
-  const auto wanted = links(model.shapes[shape_a].link, model.shapes[shape_b].link);
-  const auto visit = [&](int begin, int end) {
-    for (int i = begin; i < end; ++i) {
-      if (c.shape_a[i] == shape_a && c.shape_b[i] == shape_b) f(i);
-    }
-  };
-  // Groups that are not late are in the order of their links.
-  const auto late = std::lower_bound(c.group_begin.begin(), c.group_begin.end(), c.late_begin);
-  const auto group = std::partition_point(c.group_begin.begin(), late, [&](int first) {
-    return links(c.link_a[first], c.link_b[first]) < wanted;
+// Whether a pair has contacts, and whether all are with normals of the beginning.
+struct Known {
+  bool any = false, plain = true;
+};
+Known find_contacts(const Model& model, const Contacts& contacts, int shape_a, int shape_b) {
+  Known known;
+  each_contact(model, contacts, shape_a, shape_b, [&](int i) {
+    known.any = true;
+    known.plain =
+        known.plain && contacts.kind[i] != ContactKind::met && contacts.kind[i] != ContactKind::late;
   });
-  if (group != late) visit(*group, *(group + 1));
-  visit(c.late_begin, c.size());
+  return known;
 }
 
-bool has_contact(const Model& model, const Contacts& contacts, int shape_a, int shape_b) {
-  bool has = false;
-  each_contact(model, contacts, shape_a, shape_b, [&](int) { has = true; });
-  return has;
-}
-
-// Where the colliders of a tree go. Returns the way of the fastest point [m].
-double calc_ways(const Model& model, const Placement& placement, const VecX& v, double dt, int tree,
-                 const CollisionWorkspace& collision, LateWorkspace* w) {
-  calc_link_velocities(model, placement, v, model.trees[tree], &w->V);
+// Where the colliders of a tree go with velocities V. Returns the way of the fastest point [m].
+double calc_ways(const std::vector<Vec6>& V, const Placement& placement, double dt, int tree,
+                 const CollisionWorkspace& collision, const LateWorkspace& w,
+                 std::vector<LateWorkspace::Way>* ways) {
   double most = 0;
-  for (int k = w->first_mover[tree]; k < w->first_mover[tree + 1]; ++k) {
-    const LateWorkspace::Mover& mover = w->movers[k];
-    LateWorkspace::Way& way = w->ways[mover.collider];
+  for (int k = w.first_mover[tree]; k < w.first_mover[tree + 1]; ++k) {
+    const LateWorkspace::Mover& mover = w.movers[k];
+    LateWorkspace::Way& way = (*ways)[mover.collider];
     const Aabb& box = collision.boxes[mover.collider];
     const Vec3 centre = 0.5 * (box.lower + box.upper);
-    const Vec6& V = w->V[mover.link];
-    way.centre = dt * (V.tail<3>() + cross(V.head<3>(), Vec3(centre - placement.origin[tree])));
-    if (!mover.is_sphere) way.turn = dt * V.head<3>();
+    const Vec6& V_link = V[mover.link];
+    way.centre = dt * (V_link.tail<3>() + cross(V_link.head<3>(), Vec3(centre - placement.origin[tree])));
+    if (!mover.is_sphere) way.turn = dt * V_link.head<3>();
     way.around = way.turn.norm() * mover.radius;
     way.most = way.centre.norm() + way.around;
     most = std::max(most, way.most);
   }
   return most;
+}
+
+// [m] by how much two ways of a collider differ, at most.
+double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, double radius) {
+  return (x.centre - y.centre).norm() + (x.around + y.around > 0 ? (x.turn - y.turn).norm() * radius : 0.0);
 }
 
 // Marks those movers of a tree that go elsewhere than when they were looked at. What leaves the box that was
@@ -108,12 +88,8 @@ bool find_news(int tree, CollisionWorkspace* collision, LateWorkspace* w) {
   for (int k = w->first_mover[tree]; k < w->first_mover[tree + 1]; ++k) {
     const int i = w->movers[k].collider;
     const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
-    const auto change = [&] {
-      return (now.centre - then.centre).norm() +
-             (now.around + then.around > 0 ? (now.turn - then.turn).norm() * w->movers[k].radius : 0.0);
-    };
     const double tolerance = w->lenience * w->tolerance[i];
-    w->is_news[i] = w->is_first || change() > kLateNews * tolerance;
+    w->is_news[i] = w->is_first || calc_change(now, then, w->movers[k].radius) > kLateNews * tolerance;
     if (w->is_news[i] != 0) w->seen[i] = now;
     w->end_boxes[i] = end_box(collision->boxes[i], now);
     const double slack = 0.5 * tolerance;
@@ -133,7 +109,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
   const double tolerance = tolerance_of(w, pair);
   if (a.most + b.most < tolerance) return false;
   const Vec3 way = b.centre - a.centre;
-  const double around = a.around + b.around, motion = way.norm() + around;
+  const double motion = way.norm() + a.around + b.around;
   if (motion < tolerance) return false;
   const int shape_a = collision.shape[pair.a], shape_b = collision.shape[pair.b];
   const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
@@ -141,18 +117,21 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
     return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
   };
   if (rests(sa.link) && rests(sb.link)) return false;
-  // collide() looked for all that comes near by a part of this travel, or in any direction by the spin.
-  const double unforeseen = around - collision.spin[pair.a] - collision.spin[pair.b];
-  const bool is_foreseen =
-      off_way(way, collision.travel[pair.b] - collision.travel[pair.a]) + unforeseen < tolerance;
-  // The gap of a pair that has contacts is right but for the turn of its normal. (Of shapes that are not
-  // convex, it is the gap of those parts that were near.)
+  // collide() looked where the led motion goes.
+  const auto change = [&](int i, const ModelShape& shape) {
+    return shape.link == 0 ? 0.0 : calc_change(w.ways[i], w.led[i], shape.collider.bounding_radius);
+  };
+  const double changed = change(pair.a, sa) + change(pair.b, sb);
+  const bool is_foreseen = changed < tolerance;
+  // The gap of a pair that has contacts of the beginning is right but for the turn of its normal. (Of shapes
+  // that are not convex, it is the gap of those parts that were near.) Others are right where they led.
   const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
-  const bool is_known = (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance &&
-                        unforeseen < tolerance && (is_convex_pair || is_foreseen);
+  const bool is_known =
+      (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance && (is_convex_pair || is_foreseen);
   if (is_known && is_foreseen) return false;
   if (!can_collide(sa.collider.type, sb.collider.type)) return false;
-  return !(has_contact(model, contacts, shape_a, shape_b) ? is_known : is_foreseen);
+  const Known known = find_contacts(model, contacts, shape_a, shape_b);
+  return !(known.any && known.plain ? is_known : is_foreseen);
 }
 
 }  // namespace
@@ -182,6 +161,7 @@ LateWorkspace make_late_workspace(const Model& model) {
   w.strays.resize(model.trees.size());
   w.ways.resize(w.tolerance.size());
   w.seen.resize(w.tolerance.size());
+  w.led.resize(w.tolerance.size());
   w.is_news.resize(w.tolerance.size());
   w.V.assign(model.num_links(), Vec6::Zero());
   w.end = make_placement(model);
@@ -207,9 +187,15 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
       for (int t = begin; t < end; ++t) f(t);
     });
   };
-  each_tree([&](int t) { w->most[t] = calc_ways(model, placement, v, dt, t, *collision, w); });
+  each_tree([&](int t) {
+    calc_link_velocities(model, placement, v, t, &w->V);
+    w->most[t] = calc_ways(w->V, placement, dt, t, *collision, *w, &w->ways);
+  });
   if (w->most.empty() || !is_fast(*std::max_element(w->most.begin(), w->most.end()), *w)) return false;
-  if (w->is_first) w->end_boxes = collision->boxes;  // of those that stay
+  if (w->is_first) {
+    w->end_boxes = collision->boxes;  // of those that stay
+    each_tree([&](int t) { calc_ways(collision->V_led, placement, dt, t, *collision, *w, &w->led); });
+  }
   each_tree([&](int t) { w->strays[t] = find_news(t, collision, w); });
   w->is_first = false;
   if (std::find(w->strays.begin(), w->strays.end(), 1) != w->strays.end())
@@ -245,8 +231,10 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     points.clear();
     for (int k = kPairsInBlock * block; k < std::min(n, kPairsInBlock * (block + 1)); ++k) {
       const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
-      collide(model.shapes[a].collider, shape_pose(model, w->end, a), model.shapes[b].collider,
-              shape_pose(model, w->end, b), 0, &points);
+      const int first = static_cast<int>(points.size());
+      const Transform X_WA = shape_pose(model, w->end, a), X_WB = shape_pose(model, w->end, b);
+      collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, 0, &points);
+      drop_covered(model, a, X_WA, b, X_WB, first, &points);
       w->points_end[k] = static_cast<int>(points.size());
     }
   });
@@ -273,13 +261,26 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       told = std::min(told, contacts->distance[i] + dt * rate);
     });
     if (deepest >= told - kLateGrowth * tolerance) continue;
+    const ContactMaterial material = combine_materials(model, a, b);
+    if (!(start <= material.margin)) {  // apart at the beginning
+      const auto moving = [&](int shape, int link) {
+        return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V[link], dt);
+      };
+      w->met.clear();
+      meet(model, a, moving(a, link_a), b, moving(b, link_b), Vec3::Zero(), material.margin, 0, &w->scratch,
+           &w->met);
+      for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);
+      if (!w->met.empty()) {
+        contacts->group_begin.push_back(contacts->size());
+        continue;
+      }
+    }
     const auto shift = [&](int link) -> Vec3 {
       return link == 0 ? Vec3::Zero() : Vec3(w->end.X_WL[link].p - placement.X_WL[link].p);
     };
     const Vec3 way = (shift(link_a) + shift(link_b)) / (link_a == 0 || link_b == 0 ? 1 : 2);
-    const ContactMaterial material = combine_materials(model, a, b);
     for (const ContactPoint& point : points) {
-      add_contact(model, a, b, point, material, contacts);
+      add_late_contact(model, a, b, point, material, contacts);
       Vec3& p = contacts->p_WC.back();
       p -= way;
       const double rate = speed(p, point.normal);

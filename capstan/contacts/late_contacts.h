@@ -19,6 +19,8 @@
 // with.
 #pragma once
 
+#include <algorithm>
+
 #include "capstan/contacts/contacts.h"
 
 namespace capstan {
@@ -51,23 +53,43 @@ struct LateWorkspace {
     double around = 0;           // [m] what any point goes relative to the centre
     double most = 0;             // [m] what any point goes
   };
-  std::vector<Way> ways, seen;      // [colliders] now; when it was looked at last
-  std::vector<Aabb> end_boxes;      // [colliders] where each may be at the end
-  std::vector<double> most;         // [trees] the largest Way::most
-  std::vector<char> is_news;        // [colliders] whether it goes elsewhere than then
-  std::vector<char> strays;         // [trees] whether a collider leaves the box that was searched
-  std::vector<char> is_late;        // [pairs of the broad phase]
-  bool is_first = true;             // nothing was looked at yet
-  std::vector<ColliderPair> pairs;  // to look at again
-  std::vector<int> trees;           // of these
+  std::vector<Way> ways, seen, led;  // [colliders] now; when it was looked at last; where collide() looked
+  std::vector<Aabb> end_boxes;       // [colliders] where each may be at the end
+  std::vector<double> most;          // [trees] the largest Way::most
+  std::vector<char> is_news;         // [colliders] whether it goes elsewhere than then
+  std::vector<char> strays;          // [trees] whether a collider leaves the box that was searched
+  std::vector<char> is_late;         // [pairs of the broad phase]
+  bool is_first = true;              // nothing was looked at yet
+  std::vector<ColliderPair> pairs;   // to look at again
+  std::vector<int> trees;            // of these
   std::vector<std::vector<ContactPoint>> points;  // of each block of pairs, for one thread at a time
-  std::vector<int> points_end;                    // [pairs] in its block
-  Placement end;                                  // to be computed by the caller for these trees
+  std::vector<ContactPoint> met, scratch;
+  std::vector<int> points_end;  // [pairs] in its block
+  Placement end;                // to be computed by the caller for these trees
 };
 LateWorkspace make_late_workspace(const Model& model);
 
 // Begins a step.
 void begin_late_contacts(LateWorkspace* workspace);
+
+// Calls f(i) for each contact of a pair of shapes that is not withdrawn.
+template <class F>
+void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_b, const F& f) {
+  const auto links = [](int a, int b) { return std::pair(std::min(a, b), std::max(a, b)); };
+  const auto wanted = links(model.shapes[shape_a].link, model.shapes[shape_b].link);
+  const auto visit = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      if (c.shape_a[i] == shape_a && c.shape_b[i] == shape_b && c.kind[i] != ContactKind::withdrawn) f(i);
+    }
+  };
+  // Groups that are not late are in the order of their links.
+  const auto late = std::lower_bound(c.group_begin.begin(), c.group_begin.end(), c.late_begin);
+  const auto group = std::partition_point(c.group_begin.begin(), late, [&](int first) {
+    return links(c.link_a[first], c.link_b[first]) < wanted;
+  });
+  if (group != late) visit(*group, *(group + 1));
+  visit(c.late_begin, c.size());
+}
 
 // Whether a collider that goes by `way` [m] in the step is so fast that there may be late contacts.
 bool is_fast(double way, const LateWorkspace& workspace);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "capstan/contacts/hits.h"
+#include "capstan/contacts/meet.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/math/lanes.h"
 
@@ -18,7 +19,7 @@ using Found = CollisionWorkspace::Found;
 using Form = CollisionWorkspace::Form;
 
 // For one thread at a time.
-constexpr int kPairsInBlock = 16, kShapesInBlock = 128;
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kTreesInBlock = 64;
 
 void clear(Block* block) {
   block->points.clear();
@@ -68,7 +69,8 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
     *apart = most;
     return false;
   }
-  return add_hits(model, a, b, approach, margin_of(model, a, b), first, id, block);
+  return add_hits(model, a, w->X_WS[pair.a], b, w->X_WS[pair.b], approach, margin_of(model, a, b), first, id,
+                  block);
 }
 
 // The first look at a pair: what touches() does, and whether it may touch once one of the two is stopped,
@@ -113,7 +115,8 @@ FirstLook look_at(const Model& model, const ColliderPair& pair, const Approach& 
     points.resize(first);
     collide(A, X_WA, B, X_WB, near, &points);
   }
-  if (add_hits(model, a, b, approach, margin_of(model, a, b), first, id, &w->blocks[id])) look.waits = false;
+  if (add_hits(model, a, X_WA, b, X_WB, approach, margin_of(model, a, b), first, id, &w->blocks[id]))
+    look.waits = false;
   return look;
 }
 
@@ -168,6 +171,90 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int 
     }
     found.hit_end = static_cast<int>(block->hits.size());
     if (found.waits) block->waiting.push_back({pair, found.apart});
+  }
+}
+
+// [m] how deep each link stands in anything.
+void calc_stand_depths(const Model& model, int num_blocks, CollisionWorkspace* w) {
+  w->stand_depth.assign(model.num_links(), 0);
+  for (int i = 0; i < num_blocks; ++i) {
+    for (const Hit& hit : w->blocks[i].hits) {
+      const double depth = -w->blocks[i].points[hit.point].distance;
+      if (!(depth > 0)) continue;
+      for (const int link : {hit.link_a, hit.link_b})
+        w->stand_depth[link] = std::max(w->stand_depth[link], depth);
+    }
+  }
+}
+
+// Whether a law that glides needs the contacts of a pair that is apart: the free motion presses the shapes
+// together, and they slide along each other, with the same normal at the end.
+bool glides_on(const Model& model, const Placement& placement, const Forecast& forecast,
+               const ContactPoint& point, int a, const MovingShape& A, int b, const MovingShape& B,
+               std::vector<ContactPoint>* scratch) {
+  if (!(combine_materials(model, a, b).friction > 0)) return false;
+  const Vec3& n = point.normal;
+  const auto pressing = [&](int shape, const MovingShape& X) {
+    const int link = model.shapes[shape].link;
+    const RigidMotion now = link_motion(model, placement, link, forecast.velocity->V[link], forecast.dt);
+    return n.dot(X.motion.displacement(point.p_A) - now.displacement(point.p_A));
+  };
+  const double way = (B.motion.displacement(point.p_A) - A.motion.displacement(point.p_A)).norm();
+  if (!(pressing(b, B) - pressing(a, A) < -1e-9 * way)) return false;  // more than round-off
+  scratch->clear();
+  collide(*A.collider, A.pose(1), *B.collider, B.pose(1), point.distance + way, scratch);
+  return std::any_of(scratch->begin(), scratch->end(),
+                     [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
+}
+
+// Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
+// [begin, end).
+void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
+                   int end, int id, CollisionWorkspace* w) {
+  constexpr double kSlack = 2;  // of how deep the links stand
+  Block* block = &w->blocks[id];
+  const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_copied; };
+  if (std::none_of(block->hits.begin(), block->hits.end(), is_apart)) return;
+  std::swap(block->hits, block->old_hits);
+  block->hits.clear();
+  for (int k = begin; k < end; ++k) {
+    Found& found = w->found[k];
+    const std::span<const Hit> old(block->old_hits.data() + found.hit_begin, found.hit_end - found.hit_begin);
+    found.hit_begin = static_cast<int>(block->hits.size());
+    const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
+    if (!apart) {
+      block->hits.insert(block->hits.end(), old.begin(), old.end());
+      found.hit_end = static_cast<int>(block->hits.size());
+      continue;
+    }
+    const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
+    const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
+    const MovingShape A = moving_shape(model, placement, a, w->X_WS[i], w->V_led[link_a], forecast.dt);
+    const MovingShape B = moving_shape(model, placement, b, w->X_WS[j], w->V_led[link_b], forecast.dt);
+    const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
+    const double slack = kSlack * std::max(depth(link_a), depth(link_b));
+    const int first = static_cast<int>(block->points.size());
+    const Vec3 n = block->points[old[0].point].normal;
+    const Meeting meeting =
+        meet(model, a, A, b, B, n, margin_of(model, a, b), slack, &block->scratch, &block->points);
+    if (meeting.kind == Meeting::Kind::along) block->hits.insert(block->hits.end(), old.begin(), old.end());
+    for (int p = first; p < static_cast<int>(block->points.size()); ++p) {
+      const ContactPoint& point = block->points[p];
+      block->hits.push_back({link_a, link_b, a, b, id, p, old[0].material, false, meeting.is_covered,
+                             ContactKind::met, point.distance, point.normal.dot(w->travel[i]),
+                             -point.normal.dot(w->travel[j])});
+    }
+    if (meeting.kind == Meeting::Kind::none) {
+      const bool glides =
+          forecast.glides &&
+          glides_on(model, placement, forecast, block->points[old[0].point], a, A, b, B, &block->scratch);
+      for (const Hit& hit : old) {
+        if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;
+      }
+      found.waits = !glides && link_a != 0 && link_b != 0;
+      if (found.waits) block->waiting.push_back({found.pair, found.apart});
+    }
+    found.hit_end = static_cast<int>(block->hits.size());
   }
 }
 
@@ -329,11 +416,24 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
   }
 }
 
-void collide_within_reach(const Model& model, const Placement& placement, const Velocity* velocity, double dt,
+void calc_led_velocities(const Model& model, const Placement& placement, const Forecast& forecast,
+                         const Threads& threads, CollisionWorkspace* w) {
+  if (forecast.v_free == nullptr) {
+    w->V_led = forecast.velocity->V;
+    return;
+  }
+  w->V_led.resize(model.num_links());
+  w->V_led[0].setZero();
+  threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
+    for (int t = begin; t < end; ++t) calc_link_velocities(model, placement, *forecast.v_free, t, &w->V_led);
+  });
+}
+
+void collide_within_reach(const Model& model, const Placement& placement, const Forecast& forecast,
                           double glide, std::span<const char> asleep, std::span<const char> unchanged,
                           const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
-    place_colliders(model, placement, velocity, dt, glide, begin, end, w);
+    place_colliders(model, placement, forecast.velocity, forecast.dt, glide, begin, end, w);
   });
   const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept, threads);
   const int n = static_cast<int>(pairs.size());
@@ -346,6 +446,13 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
   threads.for_each(num_blocks, [&](int i) {
     collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, asleep, unchanged, i, w);
   });
+  if (forecast.velocity != nullptr) {
+    calc_led_velocities(model, placement, forecast, threads, w);
+    calc_stand_depths(model, num_blocks, w);
+    threads.for_each(num_blocks, [&](int i) {
+      find_meetings(model, placement, forecast, i * size, std::min(n, (i + 1) * size), i, w);
+    });
+  }
   w->hits.clear();
   w->waiting.clear();
   for (int i = 0; i < num_blocks; ++i) {
@@ -407,14 +514,14 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  collide_within_reach(model, placement, nullptr, 0, 0, {}, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, {}, 0, {}, {}, Threads(1), w, contacts);
 }
 
-void collide(const Model& model, const Placement& placement, const Velocity& velocity, double dt, bool glides,
+void collide(const Model& model, const Placement& placement, const Forecast& forecast,
              std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
              CollisionWorkspace* w, Contacts* contacts) {
-  collide_within_reach(model, placement, &velocity, dt, glides ? glide_ratio(model, dt) : 0, asleep,
-                       unchanged, threads, w, contacts);
+  collide_within_reach(model, placement, forecast, forecast.glides ? glide_ratio(model, forecast.dt) : 0,
+                       asleep, unchanged, threads, w, contacts);
 }
 
 }  // namespace capstan

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "capstan/geometry/distance_kernels.h"
+#include "capstan/geometry/mesh_bvh.h"
+#include "capstan/geometry/sdf_grid.h"
+
 namespace capstan {
 namespace {
 
@@ -121,6 +125,27 @@ double point_triangle(const std::array<Vec3, 3>& v, const Vec3& p, Vec3* gradien
     }
   }
   return split(best, unit, gradient);
+}
+
+double point_collider(const Collider& collider, const Vec3& p, Vec3* gradient) {
+  if (collider.type == ColliderType::half_space) {
+    *gradient = Vec3::UnitZ();
+    return p.z();
+  }
+  if (!is_convex(collider.type)) {
+    const MeshBvh& bvh = collider.type == ColliderType::sdf ? *collider.sdf->surface : *collider.bvh;
+    const MeshPoint q = bvh.solid ? closest_point_signed(bvh, p) : closest_point(bvh, p);
+    const double length = std::abs(q.distance);
+    *gradient = length > 1e-12 * collider.bounding_radius ? Vec3((p - q.point) / q.distance)
+                                                          : feature_normal(bvh, q.triangle, q.feature);
+    return q.distance;
+  }
+  const Collider point;  // a sphere of radius 0
+  Witness witness;
+  const double d =
+      sphere_any(point, collider, {Mat3::Identity(), -p}, std::numeric_limits<double>::infinity(), &witness);
+  *gradient = -witness.n;
+  return d;
 }
 
 }  // namespace capstan

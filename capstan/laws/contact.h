@@ -86,6 +86,11 @@ struct ContactData {
   // similar: |M b|_s of the bias b [m/s] if z and v_hat are counted from there (shift), else 0
 };
 
+// A contact without stiffness and friction: it never has an impulse.
+inline bool is_inert(const ContactData& d) {
+  return d.normal.c0 == 0 && d.normal.c1 == 0 && d.normal_impulse == 0 && d.mu_xx == 0 && d.mu_yy == 0;
+}
+
 // The normal stiffness that stands for an infinite one: the period of mass 1/w_n on it is beta dt
 // (sap V-B), so that a point mass rests at depth beta^2 g dt^2 / 4 pi^2.
 inline double near_rigid_stiffness(const ContactInput& in) {

@@ -101,6 +101,7 @@ Model compile(const Scene& scene, Diagnostics* diagnostics) {
   c.compile_transmissions();
   if (!c.compile_system_pattern()) return std::move(c.model);
   c.compile_constraints();
+  c.compile_neighbours();
   c.compile_filters();
   c.compile_keyframes();
   c.compute_fingerprint();

@@ -36,6 +36,7 @@ struct ModelCompiler {
   void compile_transmissions();
   void compile_constraints();
   void compile_filters();
+  void compile_neighbours();
   void compile_keyframes();
   ModelKeyframe make_keyframe(const Keyframe& keyframe);
   void compute_fingerprint();

@@ -146,6 +146,9 @@ struct ModelShape {
   double stiffness = 1e6;  // [N/m] the material's, resolved for this shape
   double pair_margin = 0;  // [m] the largest margin of any pair it may be in
   Collider collider;       // for the collision engine; empty when it does not collide
+  // Shapes of the same link that touch or overlap this one, so that they may cover parts of its surface
+  // (contacts/covered.h).
+  std::vector<int> neighbours;
   std::array<float, 4> rgba = {};
 };
 

@@ -280,7 +280,8 @@ struct Assembler {
     in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                                surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
     in.bias.z() = contacts.gap_rate[i];
-    if (i >= contacts.late_begin) in.lagged_impulse = 0;  // the pair has its friction where it touched before
+    // Others have no impulse of the last step; a late pair has its friction where it touched before.
+    if (contacts.kind[i] != ContactKind::touching) in.lagged_impulse = 0;
     in.w_n = std::max(W.z(), 1e-18);
     in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
     in.dt = dt;

@@ -85,6 +85,7 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
       const double work = gamma.head<2>().dot(slip);
       taken -= work;
       r->friction_gain = std::max(r->friction_gain, work);
+      if (contacts.kind[i] == ContactKind::withdrawn) continue;
       r->penetration = std::max(r->penetration,
                                 -(contacts.distance[i] + problem.dt * (velocity.z() + contacts.gap_rate[i])));
     }

@@ -395,4 +395,19 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   }
 }
 
+void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonWorkspace* workspace) {
+  NewtonWorkspace::Solvers& s = *workspace->solvers;
+  const Islands& islands = workspace->islands;
+  for (const int g : groups) {
+    const ConstraintGroup& group = problem.groups[g];
+    const int i = islands.of_tree[problem.parts[group.part_begin].tree];
+    if (i < 0) continue;
+    const Island& island = islands.list[i];
+    for (int k = island.tree_begin; k < island.tree_end; ++k) s.results[islands.trees[k]].interrupted = true;
+    const auto contacts = problem.contacts.begin();
+    const bool inert = std::all_of(contacts + group.contact_begin, contacts + group.contact_end, is_inert);
+    if (inert) s.uses[g] = s.kIdle;
+  }
+}
+
 }  // namespace capstan

@@ -97,4 +97,9 @@ inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& op
 void solve_newton_further(const Problem& problem, const NewtonOptions& options, const Threads& threads,
                           NewtonWorkspace* workspace, SolverReport* report);
 
+// Contacts of these groups were changed since the answer in `workspace`, which was changed accordingly, so
+// that momentum is balanced: solve_newton_further() goes on with the islands they are in. Groups all whose
+// contacts are inert do not connect islands any more.
+void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonWorkspace* workspace);
+
 }  // namespace capstan

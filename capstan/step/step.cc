@@ -60,7 +60,7 @@ void check_solver(const Model& model, const State& state, const Islands& islands
 constexpr int kDofsToMove = 48;  // for one thread at a time
 // Where less than this moves, 28 free bodies or a robot of 32 dofs, one thread is faster than several.
 constexpr int kSquaredDofsForThreads = 1000;
-constexpr int kMostLateRounds = 8;  // where heaps land hard; nearly all steps have none
+constexpr int kMostRevisions = 8;   // where heaps land hard; nearly all steps have none
 constexpr double kLenience = 1.25;  // where a large heap lands, what stops one body sends another one off
 
 // Trees on which only constraints between their own links act keep their momentum exactly, too.
@@ -99,23 +99,28 @@ int num_trees_to_move(const Model& model) {
                   kDofsToMove * static_cast<int>(model.trees.size()) / std::max(1, model.num_velocities()));
 }
 
-// Looks where the velocities of the solver lead. True when pairs are deeper there than their contacts tell:
-// then new groups of contacts are there. Laws of contact take v for the motion of the step, whatever the
-// scheme makes of it.
-bool find_late_contacts(const Model& model, const State& state, double dt, const Threads& threads,
-                        Workspace* w) {
-  if (!find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep, w->contacts, threads,
-                       &w->collision, &w->late))
-    return false;
+// Looks where the velocities of the solver lead. Contacts that hold apart what would not have met are
+// withdrawn; pairs that are deeper there than their contacts tell get late ones. True when there is any such:
+// new groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever
+// the scheme makes of it.
+bool revise_contacts(const Model& model, const State& state, double dt, const Threads& threads,
+                     Workspace* w) {
+  const bool any_late = find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep,
+                                        w->contacts, threads, &w->collision, &w->late);
+  w->next.v = w->newton.v;  // which withdrawn contacts change
+  const bool withdrawn =
+      withdraw_contacts(model, w->collision, w->late, &w->withdraw, &w->contacts, &w->problem, &w->newton);
+  if (!any_late) return withdrawn;
   w->next.q = state.q;
   const std::vector<int>& trees = w->late.trees;
   const int num_trees = static_cast<int>(trees.size());
   threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
     for (int k = begin; k < end; ++k) {
-      move_on(model, state, w->newton.v, dt, trees[k], &w->motion, &w->next.q, &w->late.end);
+      move_on(model, state, w->next.v, dt, trees[k], &w->motion, &w->next.q, &w->late.end);
     }
   });
-  return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts);
+  return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts) ||
+         withdrawn;
 }
 
 // Whether enough trees move.
@@ -182,8 +187,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
                      &w->motion);
     check_free_motion(model, *state, w->motion, options);
     report.times.free_motion += lap();
-    collide(model, w->motion.placement, w->motion.velocity, dt, glides, w->sleep.asleep, w->unchanged.trees,
-            threads, &w->collision, &w->contacts);
+    collide(model, w->motion.placement, {&w->motion.velocity, &w->motion.v_star, dt, glides}, w->sleep.asleep,
+            w->unchanged.trees, threads, &w->collision, &w->contacts);
     report.times.collide += lap();
     again = wake_touched(model, w->contacts, &w->sleep);
     if (again) continue;
@@ -200,9 +205,9 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
-      const bool late = round < kMostLateRounds && find_late_contacts(model, *state, dt, threads, w);
-      if (!late && !report.solver.unfinished) break;
-      if (late) {
+      const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, threads, w);
+      if (!revised && !report.solver.unfinished) break;
+      if (revised) {
         report.times.collide += lap();
         again = wake_touched(model, w->contacts, &w->sleep);
         if (again) break;
@@ -211,7 +216,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
         report.times.assemble += lap();
       }
       if (report.solver.unfinished) w->late.lenience *= kLenience;
-      newton.rough = newton.rough && late;
+      newton.rough = newton.rough && revised;
       solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
       report.times.solve += lap();
     }
@@ -236,12 +241,14 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
 
   report.free_motion_iterations = w->motion.iterations;
   report.free_motion_residual = w->motion.residual;
-  report.contacts = w->contacts.size();
-  report.late_contacts = w->contacts.size() - w->contacts.late_begin;
+  report.contacts = w->contacts.size() - w->contacts.count(ContactKind::withdrawn);
+  report.ahead_contacts = w->contacts.count(ContactKind::ahead) + w->contacts.count(ContactKind::met);
+  report.late_contacts = w->contacts.count(ContactKind::late);
+  report.withdrawn_contacts = w->contacts.count(ContactKind::withdrawn);
   report.asleep = w->sleep.num_asleep;
   report.woken = w->sleep.num_woken;
   report.kept = static_cast<int>(std::count(w->newton.is_kept.begin(), w->newton.is_kept.end(), 1));
-  w->unchanged.is_known = report.late_contacts == 0;
+  w->unchanged.is_known = report.late_contacts == 0 && report.withdrawn_contacts == 0;
   for (int i = 0; i < w->contacts.late_begin; ++i)
     report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();

@@ -14,6 +14,7 @@
 #include "capstan/step/close_loops.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
+#include "capstan/step/withdraw.h"
 
 namespace capstan {
 
@@ -27,14 +28,16 @@ struct StepTimes {
 struct Report {
   int free_motion_iterations = 0;   // Newton steps for v*
   double free_motion_residual = 0;  // relative momentum residual |m(v*)| (dynamics/free_motion.h)
-  int contacts = 0;
-  int late_contacts = 0;  // of these, found where the velocities first led (contacts/late_contacts.h)
-  int asleep = 0;         // trees that sleep after the step
-  int woken = 0;          // trees that woke in it
-  int kept = 0;           // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
-  double deepest = 0;     // [m] largest overlap at the beginning of the step
-  SolverReport solver;    // the contact problem; momentum_residual is the certificate
-  Residual judge;         // of the solver's answer, evaluated apart from it; zeros where options say no judge
+  int contacts = 0;                 // of all kinds but those that were withdrawn
+  int ahead_contacts = 0;      // of these, of shapes that were apart and meet in the step (contacts/meet.h)
+  int late_contacts = 0;       // likewise, found where the velocities led (contacts/late_contacts.h)
+  int withdrawn_contacts = 0;  // taken back (step/withdraw.h)
+  int asleep = 0;              // trees that sleep after the step
+  int woken = 0;               // trees that woke in it
+  int kept = 0;         // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
+  double deepest = 0;   // [m] largest overlap at the beginning of the step
+  SolverReport solver;  // the contact problem; momentum_residual is the certificate
+  Residual judge;       // of the solver's answer, evaluated apart from it; zeros where options say no judge
   StepTimes times;
 };
 
@@ -49,6 +52,7 @@ struct Workspace {
   Motion motion;
   CollisionWorkspace collision;
   LateWorkspace late;
+  WithdrawWorkspace withdraw;
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;

@@ -130,7 +130,7 @@ TEST(Contacts, WallsAreReachedFromTheirOwnSideOnly) {
   for (const double speed : {-19.0, -21.0}) {
     state.v[2] = speed;
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, velocity, 0.005, false, &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, 0.005, false}, &workspace, &contacts);
     EXPECT_EQ(workspace.broad_phase.pairs().size(), speed < -20 ? 1u : 0u);
     EXPECT_EQ(contacts.size(), speed < -20 ? 1 : 0);
   }
@@ -147,7 +147,7 @@ TEST(Contacts, BoxesAndMotionsOfCollidersAreThoseOfAPlainTwin) {
   calc_placement(model, state.q, &placement);
   calc_velocity(model, placement, state.v, &velocity);
   const double dt = 0.003;
-  collide(model, placement, velocity, dt, false, &w, &contacts);
+  collide(model, placement, {&velocity, nullptr, dt, false}, &w, &contacts);
   for (std::size_t i = 1; i < w.shape.size(); ++i) {  // 0 is the floor
     const ModelShape& shape = model.shapes[w.shape[i]];
     const Transform X = placement.X_WL[shape.link] * shape.X_LS;
@@ -313,7 +313,7 @@ TEST(Contacts, AMovingHalfSpaceReachesWhatGlidesOverIt) {
     calc_velocity(model, placement, state.v, &velocity);
     CollisionWorkspace workspace = make_collision_workspace(model);
     Contacts contacts;
-    collide(model, placement, velocity, dt, true, &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, dt, true}, &workspace, &contacts);
     ASSERT_EQ(contacts.size(), speed > 0 ? 1 : 0);
     for (const double distance : contacts.distance) EXPECT_NEAR(distance, 0.005, 1e-12);
   }
@@ -339,9 +339,9 @@ TEST(Contacts, WhatGlidesIsReachedWhenTheStepIsMuchSmallerThanTheRelaxationTime)
   for (const double v : {speed, 0.9 * speed}) {
     state.v[0] = v;
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, velocity, dt, true, &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, dt, true}, &workspace, &contacts);
     EXPECT_EQ(contacts.size(), v == speed ? 1 : 0);
-    collide(model, placement, velocity, dt, false, &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, dt, false}, &workspace, &contacts);
     EXPECT_EQ(contacts.size(), 0);  // other laws do not glide
   }
 }
@@ -369,7 +369,7 @@ TEST(Contacts, AFallingColumnIsStoppedFromBelow) {
   for (const double gaps : {0.5, 0.99, 1.01, 1.99, 2.01, 4.5}) {
     for (int i = 0; i < kBalls; ++i) state.v[6 * i + 2] = -gaps * kGap / kDt;
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, velocity, kDt, false, &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, kDt, false}, &workspace, &contacts);
     EXPECT_EQ(contacts.size(), 1 + static_cast<int>(gaps)) << gaps;
   }
 }
@@ -390,9 +390,10 @@ TEST(Contacts, OfTreesThatStayAreThoseOfTheLastTime) {
   const auto look = [&](int threads) {
     calc_placement(model, state.q, &placement);
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, velocity, dt, false, {}, unchanged, Threads(threads), &workspace, &contacts);
+    collide(model, placement, {&velocity, nullptr, dt, false}, {}, unchanged, Threads(threads), &workspace,
+            &contacts);
     CollisionWorkspace fresh = make_collision_workspace(model);
-    collide(model, placement, velocity, dt, false, &fresh, &anew);
+    collide(model, placement, {&velocity, nullptr, dt, false}, &fresh, &anew);
   };
   look(1);
   int same = 0;

@@ -1,0 +1,147 @@
+#include "capstan/contacts/meet.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/contacts/hits.h"
+#include "capstan/geometry/collide.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kTurnOfScrew = 1e-3;     // [rad] slower turns are about the link's origin
+constexpr double kTouchTolerance = 1e-5;  // of the smaller shape: what first_touch() takes for touching
+constexpr double kAlong = 0.99;           // cosine of the angle between normals that are about the same
+constexpr double kMostSlack = 0.02;       // of the least half width of the smaller shape
+constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
+
+double size_of(const Collider& c) {
+  return std::isfinite(c.bounding_radius) ? std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius)
+                                          : kInfinity;
+}
+
+// [m] that any point goes, at most.
+double way_of(const MovingShape& x) {
+  return x.motion.travel.norm() + x.motion.turn.norm() * x.radius();
+}
+
+struct Pair {
+  const Model& model;
+  int shape_a, shape_b;
+  const MovingShape &A, &B;
+
+  // The contacts at the part s of the motions, as seen from the beginning: appended to `points`.
+  Meeting linearize(double s, double within, const Vec3& n, std::vector<ContactPoint>* points) const {
+    const int first = static_cast<int>(points->size());
+    const Transform X_WA = A.pose(s), X_WB = B.pose(s);
+    collide(*A.collider, X_WA, *B.collider, X_WB, within, points);
+    Meeting meeting;
+    meeting.is_covered = drop_covered(model, shape_a, X_WA, shape_b, X_WB, first, points);
+    if (static_cast<int>(points->size()) == first) return meeting;
+    const auto deepest =
+        std::min_element(points->begin() + first, points->end(),
+                         [](const auto& x, const auto& y) { return x.distance < y.distance; });
+    meeting.kind = deepest->normal.dot(n) > kAlong ? Meeting::Kind::along : Meeting::Kind::elsewhere;
+    // One point of the world for both, so that their common momentum is kept: where the two bring it from,
+    // or the middle.
+    const auto moves = [](const RigidMotion& m) { return !m.travel.isZero(0) || !m.turn.isZero(0); };
+    const Vec3 shift = s * (A.motion.travel + B.motion.travel) / (moves(A.motion) && moves(B.motion) ? 2 : 1);
+    for (std::size_t i = first; i < points->size(); ++i) {
+      ContactPoint& c = (*points)[i];
+      // How the gap goes on with the arms that they have then, up to the end of the step.
+      const auto displacement = [&](const MovingShape& X) {
+        const Vec3& p = &X == &A ? c.p_A : c.p_B;
+        return X.motion.displacement(p - s * X.motion.travel);
+      };
+      const double end = c.distance + (1 - s) * c.normal.dot(displacement(B) - displacement(A));
+      const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
+      c.distance = end - closing(c.normal, p);
+      c.p_A = p;
+      c.p_B = p + c.distance * c.normal;
+    }
+    return meeting;
+  }
+
+  // [m] by which the gap of a point grows in the whole motion.
+  double closing(const Vec3& normal, const Vec3& p) const {
+    return normal.dot(B.motion.displacement(p) - A.motion.displacement(p));
+  }
+};
+
+}  // namespace
+
+RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V, double dt) {
+  if (link == 0) return {};
+  const Vec3 &origin = placement.origin[model.links[link].tree], &pivot = placement.X_WL[link].p;
+  const Vec3 turn = dt * V.head<3>(), linear = dt * V.tail<3>();
+  const bool is_free =
+      model.links[link].parent == 0 && model.links[link].dof_end - model.links[link].dof_begin == 6;
+  const double square = turn.squaredNorm();
+  if (is_free || square < kTurnOfScrew * kTurnOfScrew)
+    return {pivot, linear + cross(turn, Vec3(pivot - origin)), turn};
+  return {origin + cross(turn, linear) / square, turn.dot(linear) / square * turn, turn};
+}
+
+Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link) {
+  Vec6 V = Vec6::Zero();
+  if (link == 0) return V;
+  for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) V += placement.S[k] * v[k];
+  return V;
+}
+
+void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
+                          std::vector<Vec6>* V) {
+  for (int l = model.trees[tree].link_begin; l < model.trees[tree].link_end; ++l) {
+    const Link& link = model.links[l];
+    Vec6 sum = link.parent > 0 ? (*V)[link.parent] : Vec6(Vec6::Zero());
+    for (int k = link.dof_begin; k < link.dof_end; ++k) sum += placement.S[k] * v[k];
+    (*V)[l] = sum;
+  }
+}
+
+MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
+                         const Vec6& V, double dt) {
+  return {&model.shapes[shape].collider, X_WS,
+          link_motion(model, placement, model.shapes[shape].link, V, dt)};
+}
+
+Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,
+             const Vec3& n, double margin, double slack, std::vector<ContactPoint>* scratch,
+             std::vector<ContactPoint>* points) {
+  const Pair pair{model, shape_a, shape_b, A, B};
+  const std::size_t first = points->size();
+  const double size = std::min(size_of(*A.collider), size_of(*B.collider));
+  const double way = way_of(A) + way_of(B);
+  Meeting at_end = pair.linearize(1, margin, n, points);
+  if (at_end.kind == Meeting::Kind::none && way < kShortWay * size) return at_end;
+  if (at_end.kind == Meeting::Kind::elsewhere) {
+    // Points that are not the first to touch are contacts, too.
+    points->resize(first);
+    at_end = pair.linearize(1, margin + way, n, points);
+    const double least = -std::min(slack, kMostSlack * size);
+    if (std::all_of(points->begin() + first, points->end(),
+                    [&](const ContactPoint& c) { return c.distance >= least; }))
+      return at_end;
+  }
+  points->resize(first);
+  if (at_end.kind == Meeting::Kind::along) return at_end;
+  const double tolerance = std::max(margin, kTouchTolerance * size);
+  const double s = first_touch(A, B, tolerance, scratch);
+  if (s > 1) return {};
+  const Meeting meeting = pair.linearize(s, margin + tolerance + (1 - s) * way, n, points);
+  if (meeting.kind == Meeting::Kind::along) points->resize(first);
+  return meeting;
+}
+
+double end_distance(const MovingShape& A, const MovingShape& B, std::vector<ContactPoint>* scratch) {
+  const Transform X_WA = A.pose(1), X_WB = B.pose(1);
+  if (is_convex(A.collider->type) && is_convex(B.collider->type))
+    return signed_distance(*A.collider, X_WA, *B.collider, X_WB);
+  scratch->clear();
+  collide(*A.collider, X_WA, *B.collider, X_WB, 0.1 * A.collider->bounding_radius, scratch);
+  double d = kInfinity;
+  for (const ContactPoint& point : *scratch) d = std::min(d, point.distance);
+  return d;
+}
+
+}  // namespace capstan

@@ -1,0 +1,61 @@
+// Where a motion makes two shapes touch, and the contact of that place.
+//
+// The contacts of a step are linear in its velocities v: a gap is phi(v) = phi0 + dt n . J v, with one point
+// and one normal n for the whole step. For two shapes that are apart when the step begins, neither is that of
+// the beginning: a ball that flies past a corner does not meet the plane that is at right angles to the line
+// between them. So a *led* motion is followed, that of free flight or of the solver's velocities, to where
+// the shapes meet, and the gap is linearized there,
+//
+//   phi0 = phi_m + (1 - s_m) dt n_m . u_m - dt n_m . J v_led,
+//
+// with the part s_m of the step, the normal n_m and the velocity u_m of the two points with which they meet,
+// so that phi(v_led) is what it is. J has one point of the world for both bodies, as both are at the
+// beginning, or momentum would not be kept. There are two such places:
+//
+//   the end      where the shapes overlap there the way that they came, phi0 >= -slack along the shortest way
+//                out. A box that stands 5 um deep in one tile and slides into the next takes it for a floor,
+//                because it is 5 um to go up and 15 mm to go back.
+//   first touch  else: where the motion goes deep, or through (geometry/sweep.h).
+//
+// Shapes that do not meet have no contact. Where they meet with about the normal that they have a contact
+// with, that one stays: its point is where both are, so that nothing is lost by its being linear.
+#pragma once
+
+#include <vector>
+
+#include "capstan/contacts/contacts.h"
+#include "capstan/geometry/sweep.h"
+
+namespace capstan {
+
+// How a link moves in a step with V, (angular, linear at the origin of its tree) [rad/s, m/s].
+RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V, double dt);
+
+// V of a link with the velocities v.
+Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link);
+// V of all links of a tree.
+void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
+                          std::vector<Vec6>* V);
+
+// A shape of a model that moves with a link; X_WS at the beginning.
+MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
+                         const Vec6& V, double dt);
+
+// Whether two shapes that are apart by more than `margin` [m] at the beginning come within it, and how.
+struct Meeting {
+  enum class Kind { none, along, elsewhere };
+  Kind kind = Kind::none;   // along: with about the normal `n`
+  bool is_covered = false;  // as in CollisionWorkspace::Hit
+};
+// If they meet elsewhere, the contacts are appended, linearized as above: `distance` is phi0 (which may be
+// negative where bodies turn), and p_A = p_B - phi0 n is the point where both links' velocities are to be
+// taken. `slack` [m] is how deep bodies may be said to have been in each other; `n` is the normal of the
+// contacts that there are, or zero for none.
+Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,
+             const Vec3& n, double margin, double slack, std::vector<ContactPoint>* scratch,
+             std::vector<ContactPoint>* points);
+
+// [m] at the end of the motion.
+double end_distance(const MovingShape& A, const MovingShape& B, std::vector<ContactPoint>* scratch);
+
+}  // namespace capstan

@@ -1,0 +1,188 @@
+#include "capstan/step/withdraw.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "capstan/contacts/meet.h"
+#include "capstan/laws/contact_laws.h"
+#include "capstan/math/branch_matrix.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kApart = 1e-4;   // of the smaller bounding radius: shapes farther apart do not touch
+constexpr double kSlow = 0.01;    // of the bounding radius: the way of a shape in a step
+constexpr double kLittle = 0.25;  // of what late contacts leave alone: a gap that a guess may have wrong
+
+using Entry = WithdrawWorkspace::Entry;
+
+struct Withdrawal {
+  const Model& model;
+  const CollisionWorkspace& collision;
+  const LateWorkspace& late;
+  WithdrawWorkspace& w;
+  Contacts& contacts;
+  Problem& problem;
+  NewtonWorkspace& newton;
+  const Placement& placement = problem.motion->placement;
+  int trees[2] = {-1, -1};  // of the pair that is being looked at
+
+  Eigen::VectorBlock<VecX> segment(VecX& x, int tree) const {
+    return x.segment(model.trees[tree].dof_begin, model.trees[tree].num_dofs());
+  }
+
+  // Contacts that are not of shapes that touched at the beginning, in order of pairs.
+  void list_entries() {
+    w.entries.clear();
+    for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
+      for (int i = problem.groups[g].contact_begin; i < problem.groups[g].contact_end; ++i) {
+        const ContactKind kind = contacts.kind[i];
+        if (kind == ContactKind::touching || kind == ContactKind::gliding || kind == ContactKind::withdrawn)
+          continue;
+        w.entries.push_back({contacts.shape_a[i], contacts.shape_b[i], i, g});
+      }
+    }
+    std::sort(w.entries.begin(), w.entries.end(), [](const Entry& x, const Entry& y) {
+      return std::tie(x.shape_a, x.shape_b, x.contact) < std::tie(y.shape_a, y.shape_b, y.contact);
+    });
+  }
+
+  // What hardly moves in free motion meets what it was found to meet.
+  bool is_slow(int shape) const {
+    const Collider& c = model.shapes[shape].collider;
+    const int link = model.shapes[shape].link;
+    if (link == 0) return true;
+    const Vec6& V = collision.V_led[link];
+    const Vec3 arm = placement.X_WL[link].p - placement.origin[model.links[link].tree];
+    const double way = problem.dt * ((V.tail<3>() + cross(V.head<3>(), arm)).norm() +
+                                     V.head<3>().norm() * c.bounding_radius);
+    return way < kSlow * c.bounding_radius;
+  }
+
+  bool touched(int shape_a, int shape_b) const {
+    bool any = false;
+    each_contact(model, contacts, shape_a, shape_b,
+                 [&](int i) { any = any || contacts.kind[i] == ContactKind::touching; });
+    return any;
+  }
+
+  // A pair's contacts are replaced once in a step.
+  bool was_replaced(int shape_a, int shape_b) const {
+    for (int i = 0; i < contacts.size(); ++i) {
+      if (contacts.kind[i] == ContactKind::withdrawn && contacts.shape_a[i] == shape_a &&
+          contacts.shape_b[i] == shape_b)
+        return true;
+    }
+    return false;
+  }
+
+  MovingShape moving(int shape, const Vec6& V) const {
+    return moving_shape(model, placement, shape, shape_pose(model, placement, shape), V, problem.dt);
+  }
+
+  // w.change becomes what the impulses of these contacts did to the velocities of the pair's trees,
+  // w.v_without is v without it.
+  void calc_velocity_without(std::span<const Entry> pair) {
+    w.change.resize(model.num_velocities());
+    w.v_without.resize(model.num_velocities());
+    const auto each_part = [&](const auto& f) {
+      for (const Entry& entry : pair) {
+        const ConstraintGroup& group = problem.groups[entry.group];
+        for (int p = group.part_begin; p < group.part_end; ++p) f(entry, group, problem.parts[p]);
+      }
+    };
+    trees[0] = trees[1] = -1;
+    each_part([&](const Entry&, const ConstraintGroup&, const GroupPart& part) {
+      if (trees[0] < 0) trees[0] = part.tree;
+      if (part.tree != trees[0]) trees[1] = part.tree;
+      segment(w.change, part.tree).setZero();
+    });
+    each_part([&](const Entry& entry, const ConstraintGroup& group, const GroupPart& part) {
+      const Vec6 U = problem.X[entry.contact].transpose() * newton.impulse[entry.contact];
+      const auto J = problem.jacobian(group, part);
+      for (int r = 0; r < group.num_rows; ++r) segment(w.change, part.tree) += U[r] * J.row(r).transpose();
+    });
+    for (const int t : trees) {
+      if (t < 0) continue;
+      solve_in_place(model.system_pattern, problem.motion->A_factor.data(), w.change.data(),
+                     model.trees[t].dof_begin, model.trees[t].dof_end);
+      segment(w.v_without, t) = segment(w.v, t) - segment(w.change, t);
+    }
+  }
+
+  void take_back(std::span<const Entry> pair) {
+    for (const Entry& entry : pair) {
+      ContactInput nothing;
+      nothing.stiffness = nothing.dissipation = nothing.friction = 0;
+      nothing.distance = 1;
+      nothing.dt = problem.dt;
+      problem.contacts[entry.contact] =
+          make_contact(problem.options.law, problem.options.normal_law, nothing);
+      newton.impulse[entry.contact].setZero();
+      contacts.kind[entry.contact] = ContactKind::withdrawn;
+      w.groups.push_back(entry.group);
+    }
+    for (const int t : trees) {
+      if (t >= 0) segment(newton.v, t) -= segment(w.change, t);
+    }
+  }
+
+  bool test(std::span<const Entry> pair) {
+    const bool acts = std::any_of(pair.begin(), pair.end(), [&](const Entry& entry) {
+      return !newton.impulse[entry.contact].isZero(0);
+    });
+    const int a = pair[0].shape_a, b = pair[0].shape_b;
+    if (!acts || is_slow(a) + is_slow(b) == 2 || touched(a, b)) return false;
+    const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
+    const MovingShape A = moving(a, late.V[link_a]), B = moving(b, late.V[link_b]);
+    const double size = std::min(A.collider->bounding_radius, B.collider->bounding_radius);
+    if (end_distance(A, B, &w.scratch) <= kApart * size) return false;
+    calc_velocity_without(pair);
+    const MovingShape A0 = moving(a, link_velocity(model, placement, w.v_without, link_a));
+    const MovingShape B0 = moving(b, link_velocity(model, placement, w.v_without, link_b));
+    w.points.clear();
+    const double margin = contacts.material[pair[0].contact].margin;
+    const double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
+                                  link_b == 0 ? 0.0 : collision.stand_depth[link_b]);
+    const Vec3 n = contacts.normal[pair[0].contact];
+    const Meeting meeting = meet(model, a, A0, b, B0, n, margin, 2 * depth, &w.scratch, &w.points);
+    if (meeting.kind == Meeting::Kind::along) return false;
+    double gap = kInfinity;
+    for (const ContactPoint& c : w.points) {
+      const Vec3 closing = B.motion.displacement(c.p_A) - A.motion.displacement(c.p_A);
+      gap = std::min(gap, c.distance + c.normal.dot(closing));
+    }
+    if (meeting.kind != Meeting::Kind::none &&
+        (gap <= margin + kLittle * kLateTolerance * size || was_replaced(a, b)))
+      return false;
+    const ContactMaterial material = contacts.material[pair[0].contact];
+    take_back(pair);
+    for (const ContactPoint& c : w.points) add_late_contact(model, a, b, c, material, &contacts);
+    if (!w.points.empty()) contacts.group_begin.push_back(contacts.size());
+    return true;
+  }
+};
+
+}  // namespace
+
+bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
+                       WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
+                       NewtonWorkspace* newton) {
+  Withdrawal x{model, collision, late, *workspace, *contacts, *problem, *newton};
+  workspace->v = newton->v;
+  x.list_entries();
+  workspace->groups.clear();
+  bool any = false;
+  const std::vector<Entry>& entries = workspace->entries;
+  for (auto begin = entries.begin(); begin != entries.end();) {
+    const auto end = std::find_if(begin, entries.end(), [&](const Entry& e) {
+      return e.shape_a != begin->shape_a || e.shape_b != begin->shape_b;
+    });
+    any = x.test({begin, end}) || any;
+    begin = end;
+  }
+  if (any) reopen_islands(*problem, workspace->groups, newton);
+  return any;
+}
+
+}  // namespace capstan
