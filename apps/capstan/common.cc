@@ -62,9 +62,9 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name) {
     return options;
   }
   const std::string near = closest_name(name, names);
-  throw UsageError(
-      fmt::format("there is no contact law '{}'; {}known are sap, lagged, similar, regularized_lagged", name,
-                  near.empty() ? "" : fmt::format("did you mean '{}'? ", near)));
+  throw UsageError(fmt::format(
+      "there is no contact law '{}'; {}known are coulomb, sap, lagged, similar, regularized_lagged", name,
+      near.empty() ? "" : fmt::format("did you mean '{}'? ", near)));
 }
 
 void tell_warnings(const LoadedScene& loaded) {

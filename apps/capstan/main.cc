@@ -51,7 +51,7 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--integrator", o.integrator,
                 "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
   c->add_option("--contact-law", o.contact_law,
-                "sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
+                "coulomb, sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
   c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
       ->capture_default_str();
   c->add_flag("--sleep,!--no-sleep", o.sleep, "Islands at rest may sleep (default: as the scene says)");

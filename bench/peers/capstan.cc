@@ -18,6 +18,7 @@ capstan::ContactLaw law_from_name(const std::string& name) {
   if (name == "lagged") return capstan::ContactLaw::lagged;
   if (name == "similar") return capstan::ContactLaw::similar;
   if (name == "regularized_lagged") return capstan::ContactLaw::regularized_lagged;
+  if (name == "coulomb") return capstan::ContactLaw::coulomb;
   throw std::runtime_error("there is no contact law '" + name + "'");
 }
 

@@ -267,7 +267,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
         return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V[link], dt);
       };
       w->met.clear();
-      meet(model, a, moving(a, link_a), b, moving(b, link_b), Vec3::Zero(), material.margin, 0, &w->scratch,
+      meet(model, a, moving(a, link_a), b, moving(b, link_b), Told{}, material.margin, 0, &w->scratch,
            &w->met);
       for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);
       if (!w->met.empty()) {

@@ -12,7 +12,8 @@ namespace {
 constexpr double kTurnOfScrew = 1e-3;     // [rad] slower turns are about the link's origin
 constexpr double kTouchTolerance = 1e-5;  // of the smaller shape: what first_touch() takes for touching
 constexpr double kAlong = 0.99;           // cosine of the angle between normals that are about the same
-constexpr double kMostSlack = 0.02;       // of the least half width of the smaller shape
+constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
+constexpr double kMostSlack = 0.02;  // of the least half width of the smaller shape
 constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
 
 double size_of(const Collider& c) {
@@ -31,7 +32,8 @@ struct Pair {
   const MovingShape &A, &B;
 
   // The contacts at the part s of the motions, as seen from the beginning: appended to `points`.
-  Meeting linearize(double s, double within, const Vec3& n, std::vector<ContactPoint>* points) const {
+  Meeting linearize(double s, double within, const Told& told, double margin,
+                    std::vector<ContactPoint>* points) const {
     const int first = static_cast<int>(points->size());
     const Transform X_WA = A.pose(s), X_WB = B.pose(s);
     collide(*A.collider, X_WA, *B.collider, X_WB, within, points);
@@ -41,7 +43,10 @@ struct Pair {
     const auto deepest =
         std::min_element(points->begin() + first, points->end(),
                          [](const auto& x, const auto& y) { return x.distance < y.distance; });
-    meeting.kind = deepest->normal.dot(n) > kAlong ? Meeting::Kind::along : Meeting::Kind::elsewhere;
+    const double size = std::min(size_of(*A.collider), size_of(*B.collider));
+    const double seen = s < 1 ? 0.0 : std::min(0.0, deepest->distance);
+    const bool is_told = deepest->normal.dot(told.normal) > kAlong && told.gap <= margin + seen + kOff * size;
+    meeting.kind = is_told && told.gap <= margin ? Meeting::Kind::along : Meeting::Kind::elsewhere;
     // One point of the world for both, so that their common momentum is kept: where the two bring it from,
     // or the middle.
     const auto moves = [](const RigidMotion& m) { return !m.travel.isZero(0) || !m.turn.isZero(0); };
@@ -55,16 +60,11 @@ struct Pair {
       };
       const double end = c.distance + (1 - s) * c.normal.dot(displacement(B) - displacement(A));
       const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
-      c.distance = end - closing(c.normal, p);
+      c.distance = end - calc_opening(A, B, c.normal, p);
       c.p_A = p;
       c.p_B = p + c.distance * c.normal;
     }
     return meeting;
-  }
-
-  // [m] by which the gap of a point grows in the whole motion.
-  double closing(const Vec3& normal, const Vec3& p) const {
-    return normal.dot(B.motion.displacement(p) - A.motion.displacement(p));
   }
 };
 
@@ -99,6 +99,10 @@ void calc_link_velocities(const Model& model, const Placement& placement, const 
   }
 }
 
+double calc_opening(const MovingShape& A, const MovingShape& B, const Vec3& normal, const Vec3& p_W) {
+  return normal.dot(B.motion.displacement(p_W) - A.motion.displacement(p_W));
+}
+
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
                          const Vec6& V, double dt) {
   return {&model.shapes[shape].collider, X_WS,
@@ -106,18 +110,18 @@ MovingShape moving_shape(const Model& model, const Placement& placement, int sha
 }
 
 Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,
-             const Vec3& n, double margin, double slack, std::vector<ContactPoint>* scratch,
+             const Told& told, double margin, double slack, std::vector<ContactPoint>* scratch,
              std::vector<ContactPoint>* points) {
   const Pair pair{model, shape_a, shape_b, A, B};
   const std::size_t first = points->size();
   const double size = std::min(size_of(*A.collider), size_of(*B.collider));
   const double way = way_of(A) + way_of(B);
-  Meeting at_end = pair.linearize(1, margin, n, points);
+  Meeting at_end = pair.linearize(1, margin, told, margin, points);
   if (at_end.kind == Meeting::Kind::none && way < kShortWay * size) return at_end;
   if (at_end.kind == Meeting::Kind::elsewhere) {
     // Points that are not the first to touch are contacts, too.
     points->resize(first);
-    at_end = pair.linearize(1, margin + way, n, points);
+    at_end = pair.linearize(1, margin + way, told, margin, points);
     const double least = -std::min(slack, kMostSlack * size);
     if (std::all_of(points->begin() + first, points->end(),
                     [&](const ContactPoint& c) { return c.distance >= least; }))
@@ -128,7 +132,7 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
   const double tolerance = std::max(margin, kTouchTolerance * size);
   const double s = first_touch(A, B, tolerance, scratch);
   if (s > 1) return {};
-  const Meeting meeting = pair.linearize(s, margin + tolerance + (1 - s) * way, n, points);
+  const Meeting meeting = pair.linearize(s, margin + tolerance + (1 - s) * way, told, margin, points);
   if (meeting.kind == Meeting::Kind::along) points->resize(first);
   return meeting;
 }

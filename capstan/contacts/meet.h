@@ -21,6 +21,7 @@
 // with, that one stays: its point is where both are, so that nothing is lost by its being linear.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "capstan/contacts/contacts.h"
@@ -44,16 +45,22 @@ MovingShape moving_shape(const Model& model, const Placement& placement, int sha
 // Whether two shapes that are apart by more than `margin` [m] at the beginning come within it, and how.
 struct Meeting {
   enum class Kind { none, along, elsewhere };
-  Kind kind = Kind::none;   // along: with about the normal `n`
+  Kind kind = Kind::none;   // along: as the contacts that there are tell
   bool is_covered = false;  // as in CollisionWorkspace::Hit
 };
 // If they meet elsewhere, the contacts are appended, linearized as above: `distance` is phi0 (which may be
 // negative where bodies turn), and p_A = p_B - phi0 n is the point where both links' velocities are to be
-// taken. `slack` [m] is how deep bodies may be said to have been in each other; `n` is the normal of the
-// contacts that there are, or zero for none.
+// taken. `slack` [m] is how deep bodies may be said to have been in each other.
+struct Told {  // by the contacts that there are
+  Vec3 normal = Vec3::Zero();
+  double gap = kInfinity;  // [m] at the end of these motions
+};
 Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,
-             const Vec3& n, double margin, double slack, std::vector<ContactPoint>* scratch,
+             const Told& told, double margin, double slack, std::vector<ContactPoint>* scratch,
              std::vector<ContactPoint>* points);
+
+// [m] by which the gap grows in the whole motion, at a contact with this normal and point.
+double calc_opening(const MovingShape& A, const MovingShape& B, const Vec3& normal, const Vec3& p_W);
 
 // [m] at the end of the motion.
 double end_distance(const MovingShape& A, const MovingShape& B, std::vector<ContactPoint>* scratch);

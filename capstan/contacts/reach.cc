@@ -234,9 +234,13 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
     const double slack = kSlack * std::max(depth(link_a), depth(link_b));
     const int first = static_cast<int>(block->points.size());
-    const Vec3 n = block->points[old[0].point].normal;
+    Told told{block->points[old[0].point].normal};
+    for (const Hit& hit : old) {
+      const ContactPoint& p = block->points[hit.point];
+      told.gap = std::min(told.gap, p.distance + calc_opening(A, B, p.normal, 0.5 * (p.p_A + p.p_B)));
+    }
     const Meeting meeting =
-        meet(model, a, A, b, B, n, margin_of(model, a, b), slack, &block->scratch, &block->points);
+        meet(model, a, A, b, B, told, margin_of(model, a, b), slack, &block->scratch, &block->points);
     if (meeting.kind == Meeting::Kind::along) block->hits.insert(block->hits.end(), old.begin(), old.end());
     for (int p = first; p < static_cast<int>(block->points.size()); ++p) {
       const ContactPoint& point = block->points[p];

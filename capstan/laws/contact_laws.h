@@ -14,6 +14,7 @@
 #include <span>
 
 #include "capstan/laws/contact.h"
+#include "capstan/laws/coulomb.h"
 #include "capstan/laws/hertz.h"
 #include "capstan/laws/hunt_crossley.h"
 #include "capstan/laws/kelvin_voigt.h"
@@ -29,8 +30,9 @@ template <class F>
 decltype(auto) with_law(ContactLaw law, NormalLaw normal_law, F&& f) {
   const auto with_normal = [&]<class Normal>(Normal) -> decltype(auto) {
     if (law == ContactLaw::similar) return f(Similar<Normal>());
+    if (law == ContactLaw::lagged) return f(Lagged<Normal>());
     if (law == ContactLaw::regularized_lagged) return f(RegularizedLagged<Normal>());
-    return f(Lagged<Normal>());
+    return f(Coulomb<Normal>());
   };
   if (law == ContactLaw::sap) return f(Sap());
   if (normal_law == NormalLaw::hertz) return with_normal(Hertz());

@@ -5,12 +5,12 @@
 
 namespace capstan {
 
-enum class ContactLaw { sap, lagged, similar, regularized_lagged };
+enum class ContactLaw { sap, lagged, similar, regularized_lagged, coulomb };
 enum class NormalLaw { hunt_crossley, hertz, kelvin_voigt };
 
 // Names as scene files and the command line have them, in the order of the enums.
-inline constexpr std::array<const char*, 4> kContactLawNames = {"sap", "lagged", "similar",
-                                                                "regularized_lagged"};
+inline constexpr std::array<const char*, 5> kContactLawNames = {"sap", "lagged", "similar",
+                                                                "regularized_lagged", "coulomb"};
 inline constexpr std::array<const char*, 3> kNormalLawNames = {"hunt_crossley", "hertz", "kelvin_voigt"};
 
 struct ContactOptions {

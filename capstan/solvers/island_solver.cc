@@ -180,7 +180,8 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
     if (cost < best) best = cost, v_best = v;
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
-  const bool stiff_friction = problem().options.law != ContactLaw::sap && !contacts.empty();
+  const ContactLaw law = problem().options.law;
+  const bool stiff_friction = law != ContactLaw::sap && law != ContactLaw::coulomb && !contacts.empty();
   solve_line_search(options, options.relative_tolerance,
                     stiff_friction ? std::min(options.max_iterations, result.iterations + kPatience)
                                    : options.max_iterations,

@@ -175,6 +175,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   const double dt = options.dt;
   const Scheme theta = scheme(options.integrator);
   const bool glides = options.contact.law == ContactLaw::sap || options.contact.law == ContactLaw::similar;
+  const bool is_coulomb = options.contact.law == ContactLaw::coulomb;
   begin_sleep(model, *state, input, dt, options.sleep, &w->sleep);
   find_unchanged(model, w->next, *state, input,
                  {dt, options.integrator, options.contact, options.newton, options.sleep, model.options},
@@ -195,6 +196,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+    if (is_coulomb) begin_friction(w->contacts, 0, w->assembly.kept, &w->coulomb, &w->problem);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
@@ -206,12 +208,17 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
       const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, threads, w);
-      if (!revised && !report.solver.unfinished) break;
+      const bool rubs = is_coulomb && update_friction(report.friction_rounds < kMostFrictionRounds,
+                                                      &w->coulomb, &w->problem, &w->newton);
+      report.friction_rounds += rubs;
+      if (!revised && !rubs && !report.solver.unfinished) break;
       if (revised) {
         report.times.collide += lap();
         again = wake_touched(model, w->contacts, &w->sleep);
         if (again) break;
+        const int first = static_cast<int>(w->problem.contacts.size());
         add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, threads);
+        if (is_coulomb) begin_friction(w->contacts, first, {}, &w->coulomb, &w->problem);
         add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
         report.times.assemble += lap();
       }
@@ -248,7 +255,9 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.asleep = w->sleep.num_asleep;
   report.woken = w->sleep.num_woken;
   report.kept = static_cast<int>(std::count(w->newton.is_kept.begin(), w->newton.is_kept.end(), 1));
-  w->unchanged.is_known = report.late_contacts == 0 && report.withdrawn_contacts == 0;
+  report.glide = is_coulomb ? w->coulomb.glide : 0;
+  w->unchanged.is_known =
+      report.late_contacts == 0 && report.withdrawn_contacts == 0 && report.friction_rounds == 0;
   for (int i = 0; i < w->contacts.late_begin; ++i)
     report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();

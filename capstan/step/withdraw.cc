@@ -144,13 +144,16 @@ struct Withdrawal {
     const double margin = contacts.material[pair[0].contact].margin;
     const double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
                                   link_b == 0 ? 0.0 : collision.stand_depth[link_b]);
-    const Vec3 n = contacts.normal[pair[0].contact];
-    const Meeting meeting = meet(model, a, A0, b, B0, n, margin, 2 * depth, &w.scratch, &w.points);
+    Told told{contacts.normal[pair[0].contact]};
+    for (const Entry& entry : pair)
+      told.gap = std::min(
+          told.gap, contacts.distance[entry.contact] +
+                        calc_opening(A0, B0, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
+    const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
     if (meeting.kind == Meeting::Kind::along) return false;
     double gap = kInfinity;
     for (const ContactPoint& c : w.points) {
-      const Vec3 closing = B.motion.displacement(c.p_A) - A.motion.displacement(c.p_A);
-      gap = std::min(gap, c.distance + c.normal.dot(closing));
+      gap = std::min(gap, c.distance + calc_opening(A, B, c.normal, c.p_A));
     }
     if (meeting.kind != Meeting::Kind::none &&
         (gap <= margin + kLittle * kLateTolerance * size || was_replaced(a, b)))

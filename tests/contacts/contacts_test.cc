@@ -313,8 +313,11 @@ TEST(Contacts, AMovingHalfSpaceReachesWhatGlidesOverIt) {
     calc_velocity(model, placement, state.v, &velocity);
     CollisionWorkspace workspace = make_collision_workspace(model);
     Contacts contacts;
-    collide(model, placement, {&velocity, nullptr, dt, true}, &workspace, &contacts);
+    VecX v_free = state.v;
+    v_free[2] -= 9.81 * dt;  // presses them together
+    collide(model, placement, {&velocity, &v_free, dt, true}, &workspace, &contacts);
     ASSERT_EQ(contacts.size(), speed > 0 ? 1 : 0);
+    EXPECT_EQ(contacts.count(ContactKind::gliding), contacts.size());
     for (const double distance : contacts.distance) EXPECT_NEAR(distance, 0.005, 1e-12);
   }
 }
@@ -339,8 +342,12 @@ TEST(Contacts, WhatGlidesIsReachedWhenTheStepIsMuchSmallerThanTheRelaxationTime)
   for (const double v : {speed, 0.9 * speed}) {
     state.v[0] = v;
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, {&velocity, nullptr, dt, true}, &workspace, &contacts);
+    VecX v_free = state.v;
+    v_free[2] -= 9.81 * dt;
+    collide(model, placement, {&velocity, &v_free, dt, true}, &workspace, &contacts);
     EXPECT_EQ(contacts.size(), v == speed ? 1 : 0);
+    collide(model, placement, {&velocity, nullptr, dt, true}, &workspace, &contacts);
+    EXPECT_EQ(contacts.size(), 0);  // what nothing presses flies past
     collide(model, placement, {&velocity, nullptr, dt, false}, &workspace, &contacts);
     EXPECT_EQ(contacts.size(), 0);  // other laws do not glide
   }

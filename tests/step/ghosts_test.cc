@@ -8,10 +8,12 @@
 namespace capstan {
 namespace {
 
-using test::kLawNames;
-using test::kLaws;
 using test::Simulation;
 
+constexpr int kNumLaws = static_cast<int>(kContactLawNames.size());
+ContactLaw law_of(int l) {
+  return static_cast<ContactLaw>(l);
+}
 constexpr double kSteps[] = {0.001, 0.002, 0.005, 0.01};
 constexpr double kKept = 0.995;
 
@@ -30,13 +32,13 @@ Scene tiles(double friction) {
 void expect_kept(Scene scene, double speed, const char* what) {
   scene.initial.v["box"] = {speed, 0, 0, 0, 0, 0};
   for (const double dt : kSteps) {
-    for (int l = 0; l < 4; ++l) {
-      Simulation s(scene, dt, kLaws[l]);
+    for (int l = 0; l < kNumLaws; ++l) {
+      Simulation s(scene, dt, law_of(l));
       s.go(1);
       const double kept = s.state.v[0] / speed;
-      EXPECT_GT(kept, kKept) << what << ", " << kLawNames[l] << ", dt " << dt;
-      EXPECT_LT(kept, 1.0001) << what << ", " << kLawNames[l] << ", dt " << dt;
-      EXPECT_NEAR(s.state.q[2], 0.05, 1e-3) << what << ", " << kLawNames[l] << ", dt " << dt;
+      EXPECT_GT(kept, kKept) << what << ", " << kContactLawNames[l] << ", dt " << dt;
+      EXPECT_LT(kept, 1.0001) << what << ", " << kContactLawNames[l] << ", dt " << dt;
+      EXPECT_NEAR(s.state.q[2], 0.05, 1e-3) << what << ", " << kContactLawNames[l] << ", dt " << dt;
     }
   }
 }
@@ -71,12 +73,12 @@ double fly_past(double angle, double clear, double speed, double dt, ContactLaw 
 
 TEST(Ghosts, ABallFliesPastACorner) {
   for (const double dt : kSteps) {
-    for (int l = 0; l < 4; ++l) {
+    for (int l = 0; l < kNumLaws; ++l) {
       for (int phase = 0; phase < 8; ++phase) {
-        EXPECT_NEAR(fly_past(M_PI / 6, 2e-4, 2, dt, kLaws[l], phase / 8.0), 1, 1e-12)
-            << kLawNames[l] << ", dt " << dt << ", " << phase;
-        EXPECT_NEAR(fly_past(M_PI / 4, 5e-3, 10, dt, kLaws[l], phase / 8.0), 1, 1e-12)
-            << kLawNames[l] << ", dt " << dt << ", " << phase;
+        EXPECT_NEAR(fly_past(M_PI / 6, 2e-4, 2, dt, law_of(l), phase / 8.0), 1, 1e-12)
+            << kContactLawNames[l] << ", dt " << dt << ", " << phase;
+        EXPECT_NEAR(fly_past(M_PI / 4, 5e-3, 10, dt, law_of(l), phase / 8.0), 1, 1e-12)
+            << kContactLawNames[l] << ", dt " << dt << ", " << phase;
       }
     }
   }
@@ -101,20 +103,21 @@ Scene blade(bool hinged) {
 TEST(Ghosts, ABladeSpinsAboveAPlane) {
   for (const bool hinged : {true, false}) {
     for (const double dt : kSteps) {
-      for (int l = 0; l < 4; ++l) {
-        Simulation s(blade(hinged), dt, kLaws[l]);
+      for (int l = 0; l < kNumLaws; ++l) {
+        Simulation s(blade(hinged), dt, law_of(l));
         s.go(1);
         EXPECT_NEAR(s.state.v[hinged ? 0 : 4], 60, 0.3)
-            << kLawNames[l] << ", dt " << dt << (hinged ? ", hinged" : ", free");
+            << kContactLawNames[l] << ", dt " << dt << (hinged ? ", hinged" : ", free");
       }
     }
   }
 }
 
-// With friction a box on tiles decelerates as on one slab.
+// With friction a box on tiles decelerates as on one slab. (Lagged friction is not among these: where a
+// second tile takes over a part of the load, its limit is that of the load before, docs/laws.md.)
 TEST(Ghosts, ABoxOnTilesStopsAsOnASlab) {
   for (const double dt : kSteps) {
-    for (int l = 0; l < 4; ++l) {
+    for (const ContactLaw law : {ContactLaw::sap, ContactLaw::similar, ContactLaw::coulomb}) {
       double stop[2];
       for (const bool slab : {false, true}) {
         Scene scene = tiles(0.3);
@@ -124,11 +127,11 @@ TEST(Ghosts, ABoxOnTilesStopsAsOnASlab) {
           scene.shapes[1].pose.position.x() = 2.3;
         }
         scene.initial.v["box"] = {3, 0, 0, 0, 0, 0};
-        Simulation s(scene, dt, kLaws[l]);
+        Simulation s(scene, dt, law);
         s.go(0.5);
         stop[slab] = 3 - s.state.v[0];
       }
-      EXPECT_NEAR(stop[0], stop[1], 0.01 * stop[1]) << kLawNames[l] << ", dt " << dt;
+      EXPECT_NEAR(stop[0], stop[1], 0.01 * stop[1]) << static_cast<int>(law) << ", dt " << dt;
     }
   }
 }
