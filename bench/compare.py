@@ -93,6 +93,8 @@ def suite(full):
     cases += [case("incline_stick", engines=few), case("incline_slide", engines=few)]
     cases += [case("incline_slide", dt=0.01, engines=few)] if full else []
     cases += [case("glide", engines=few), case("glide", dt=0.002, engines=few)]
+    ghosts = few + [("Capstan coulomb", "capstan", {"law": "coulomb"})]
+    cases += [case(scene, engines=ghosts) for scene in ("tiles_fast", "tiles_slow", "tiles_ball", "dominoes")]
     cases += [case("scattered", 100, engines=few + [TWO_THREADS], repeat=5), case("chain", 200, engines=few)]
     cases += [case("arm_hand", engines=BEST)]
     for n in (1, 22, 100):

@@ -227,6 +227,13 @@ const std::vector<Experiment>& all_experiments() {
        "balls, elastic balls, "
        "a cube of balls that collapses, a robot that floats freely.",
        simulation_benchmarks},
+      {"no_ghosts", "Contact only where bodies meet", "small scenes with known answers",
+       "What slides over seams, flies past corners or spins above a plane keeps its speed: a contact is "
+       "where "
+       "bodies meet, with the normal they meet with, and surfaces that are covered are none. And dominoes, "
+       "which "
+       "stand where friction is not limited by the normal force of its own step.",
+       no_ghosts},
   };
   return list;
 }

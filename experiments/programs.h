@@ -15,5 +15,6 @@ Result grasp(const Run& run);
 Result anisotropic_friction(const Run& run);
 Result conic_solvers(const Run& run);
 Result simulation_benchmarks(const Run& run);
+Result no_ghosts(const Run& run);
 
 }  // namespace capstan::experiments

@@ -6,6 +6,7 @@
 
 #include "apps/capstan/commands.h"
 #include "capstan/contacts/contacts.h"
+#include "capstan/step/step.h"
 
 namespace capstan::cli {
 namespace {
@@ -42,6 +43,22 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
     fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}\n",
                1e3 * c.distance[i], p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), c.material[i].friction,
                model.shapes[c.shape_a[i]].name, model.shapes[c.shape_b[i]].name);
+  }
+}
+
+// What a step from here finds: also what meets within it.
+void print_first_step(const Model& model, State state) {
+  Workspace workspace = make_workspace(model);
+  try {
+    const Report report = step(model, step_options(model), {}, &state, &workspace);
+    fmt::print(
+        "a step of {:g} ms from here has {} contacts, {} of them of shapes that meet in it and {} found "
+        "late; {} "
+        "withdrawn\n",
+        1e3 * model.options.dt, report.contacts, report.ahead_contacts, report.late_contacts,
+        report.withdrawn_contacts);
+  } catch (const StepFailure& failure) {
+    fmt::print("{}\n", failure.what());
   }
 }
 
@@ -88,6 +105,7 @@ int contacts(const ContactsOptions& options) {
   Contacts found;
   collide(model, placement, &workspace, &found);
   print_contacts(model, found, options.json);
+  if (!options.json) print_first_step(model, state);
   return kOk;
 }
 

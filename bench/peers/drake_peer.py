@@ -109,9 +109,10 @@ def main():
 
         record()
         for k in range(num_steps):
-            if scene["held_speed"]:
+            speed = scene["held_speed"] or (scene["start_speed"] if k == 0 else 0)
+            if speed:
                 v = plant.GetVelocities(plant_context)  # angular, then linear
-                v[3] = scene["held_speed"]
+                v[3] = speed
                 plant.SetVelocities(plant_context, v)
             cpu, begin = time.thread_time(), time.perf_counter()
             try:

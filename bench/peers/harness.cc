@@ -34,7 +34,9 @@ constexpr const char* kUsage =
     "usage: PROGRAM [--scene NAME] [--n N] [--dt s] [--duration s] [--seed N] [--time-limit s] [--set "
     "name=value]... [--print scene]\n"
     "scenes: clutter_walls, clutter_open, stack, stack_offset, stack_heavy_top, pyramid, incline_stick,\n"
-    "        incline_slide, glide, scattered, chain, humanoids, arm_hand\n";
+    "        incline_slide, glide, tiles_fast, tiles_slow, tiles_ball, dominoes, scattered, chain, "
+    "humanoids,\n"
+    "        arm_hand\n";
 
 Arguments parse(int argc, char** argv) {
   Arguments a;
@@ -100,6 +102,10 @@ Scene make_scene(const Arguments& a) {
     if (a.scene == "incline_stick") return incline(-1);
     if (a.scene == "incline_slide") return incline(5);
     if (a.scene == "glide") return glide();
+    if (a.scene == "tiles_fast") return tiles(3, true);
+    if (a.scene == "tiles_slow") return tiles(0.3, true);
+    if (a.scene == "tiles_ball") return tiles(3, false);
+    if (a.scene == "dominoes") return dominoes();
     if (a.scene == "scattered") return scattered(a.n, a.seed);
     if (a.scene == "chain") return chain(a.n);
     if (a.scene == "arm_hand") return arm_hand();
@@ -156,6 +162,7 @@ Run simulate(const Scene& scene, Engine* engine, double time_limit, std::FILE* r
   double total = 0;
   for (long k = 0; k < num_steps; ++k) {
     if (scene.held_speed != 0) engine->set_speed(scene.held_speed);
+    if (scene.start_speed != 0 && k == 0) engine->set_speed(scene.start_speed);
     const double cpu_begin = cpu_seconds();
     const auto begin = std::chrono::steady_clock::now();
     try {
@@ -251,6 +258,7 @@ nlohmann::json to_json(const Scene& scene) {
                          {"friction", scene.friction},
                          {"plane", scene.plane},
                          {"held_speed", scene.held_speed},
+                         {"start_speed", scene.start_speed},
                          {"model_file", scene.model_file},
                          {"joints", scene.joints.size()},
                          {"statics", nlohmann::json::array()},

@@ -52,7 +52,8 @@ struct Scene {
   std::vector<StaticBox> statics;
   std::vector<Body> bodies;
   std::vector<BallJoint> joints;
-  double held_speed = 0;  // [m/s] if not 0: body 0 is given this velocity along x before every step
+  double held_speed = 0;   // [m/s] if not 0: body 0 is given this velocity along x before every step
+  double start_speed = 0;  // [m/s] likewise, before the first step alone
 
   // Articulated scenes instead have a model: `copies` of an MJCF file, `spacing` apart in rows of ten, at a
   // keyframe of it. Empty: none.
@@ -143,6 +144,39 @@ inline Scene glide() {
   scene.dt = 0.01, scene.duration = 3;
   scene.friction = 0.7;
   scene.held_speed = 1;
+  return scene;
+}
+
+// A box or a ball slides over 24 coplanar tiles of 20 cm without friction, for 1 s: it keeps its speed.
+inline Scene tiles(double speed, bool is_box) {
+  Scene scene = stack(1, 0, 1);
+  scene.dt = 0.005, scene.duration = 1;
+  scene.plane = false;
+  scene.friction = 0;
+  scene.start_speed = speed;
+  scene.bodies[0].is_box = is_box;
+  for (int i = 0; i < 24; ++i) scene.statics.push_back({{0.2 * i, 0, -0.05}, {0.1, 0.1, 0.05}});
+  return scene;
+}
+
+// 50 tiles stand in a row, 30 mm apart; a ball of 30 mm rolls into the first at about 1 m/s.
+inline Scene dominoes() {
+  Scene scene;
+  scene.dt = 0.005, scene.duration = 4;
+  scene.plane = true;
+  scene.friction = 0.3;
+  scene.start_speed = 1;
+  Body rolling = ball({-0.084, 0, 0.03});
+  rolling.half = {0.03, 0.03, 0.03};
+  rolling.mass = 0.2262;
+  scene.bodies.push_back(rolling);
+  for (int i = 0; i < 50; ++i) {
+    Body tile;
+    tile.half = {0.004, 0.012, 0.025};
+    tile.mass = 0.0192;
+    tile.position = {0.03 * i, 0, 0.025};
+    scene.bodies.push_back(tile);
+  }
   return scene;
 }
 

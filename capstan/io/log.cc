@@ -144,7 +144,11 @@ std::vector<LogColumn> log_numbers() {
   columns.push_back({"solver", "free_motion.residual", "1"});
   columns.push_back({"solver", "free_motion.iterations", "1"});
   columns.push_back({"solver", "contacts", "1"});
+  columns.push_back({"solver", "contacts.ahead", "1"});
   columns.push_back({"solver", "contacts.late", "1"});
+  columns.push_back({"solver", "contacts.withdrawn", "1"});
+  columns.push_back({"solver", "friction.rounds", "1"});
+  columns.push_back({"solver", "friction.glide", "m"});
   columns.push_back({"solver", "contact.deepest", "m"});
   columns.push_back({"solver", "contact.residual", "1"});
   columns.push_back({"solver", "contact.iterations", "1"});
@@ -185,14 +189,18 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers) {
   const Mechanics m = calc_mechanics(model, state);
-  numbers->resize(30);
+  numbers->resize(34);
   int n = 0;
   for (const double e : {m.kinetic, m.gravity, m.spring, m.total()}) (*numbers)[n++] = e;
   for (const double p : m.momentum) (*numbers)[n++] = p;
   (*numbers)[n++] = report.free_motion_residual;
   (*numbers)[n++] = report.free_motion_iterations;
   (*numbers)[n++] = report.contacts;
+  (*numbers)[n++] = report.ahead_contacts;
   (*numbers)[n++] = report.late_contacts;
+  (*numbers)[n++] = report.withdrawn_contacts;
+  (*numbers)[n++] = report.friction_rounds;
+  (*numbers)[n++] = report.glide;
   (*numbers)[n++] = report.deepest;
   (*numbers)[n++] = report.solver.momentum_residual;
   (*numbers)[n++] = report.solver.most_iterations;

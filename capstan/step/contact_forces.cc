@@ -28,6 +28,7 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       f.p_W = contacts.p_WC[i];
       f.normal_W = contacts.normal[i];
       f.distance = contacts.distance[i];
+      f.kind = contacts.kind[i];
       f.normal_force = gamma.z() / problem.dt;
       f.friction_W = R.leftCols<2>() * gamma.head<2>() / problem.dt;
       f.slip_W = R.leftCols<2>() * (v + problem.contacts[i].bias).head<2>();

@@ -20,6 +20,7 @@ struct ContactForce {
   Vec3 friction_W = Vec3::Zero();  // [N]
   Vec3 slip_W = Vec3::Zero();      // [m/s] tangential, at the end of the step
   ContactRegion region = ContactRegion::open;
+  ContactKind kind = ContactKind::touching;  // how it was found; what is withdrawn has no force
 
   Vec3 force_W() const { return normal_force * normal_W + friction_W; }
 };

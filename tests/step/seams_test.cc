@@ -1,0 +1,180 @@
+// Floors made of many parts are floors: boxes, meshes and height fields beside each other, wheels with
+// facets, feet of several shapes, tiles that are bodies of their own.
+#include <gtest/gtest.h>
+
+#include "capstan/math/rotation.h"
+#include "tests/support/contact_simulation.h"
+
+namespace capstan {
+namespace {
+
+using test::Simulation;
+
+constexpr double kSteps[] = {0.001, 0.002, 0.005, 0.01};
+constexpr ContactLaw kLaws[] = {ContactLaw::regularized_lagged, ContactLaw::coulomb, ContactLaw::sap};
+
+// A closed box as a surface mesh.
+std::shared_ptr<TriangleMesh> box_mesh(const Vec3& half) {
+  auto mesh = std::make_shared<TriangleMesh>();
+  for (const double x : {-1.0, 1.0}) {
+    for (const double y : {-1.0, 1.0}) {
+      for (const double z : {-1.0, 1.0}) mesh->vertices.push_back(half.cwiseProduct(Vec3(x, y, z)));
+    }
+  }
+  mesh->triangles = {{0, 1, 3}, {0, 3, 2}, {4, 6, 7}, {4, 7, 5}, {0, 4, 5}, {0, 5, 1},
+                     {2, 3, 7}, {2, 7, 6}, {0, 2, 6}, {0, 6, 4}, {1, 5, 7}, {1, 7, 3}};
+  return mesh;
+}
+
+Scene empty(double friction) {
+  Scene scene = test::box_on_plane(friction, 1e6);
+  scene.shapes.clear();
+  scene.bodies.clear();
+  return scene;
+}
+
+void add_segment(int i, const Shape& shape, const Vec3& centre, Scene* scene) {
+  scene->shapes.push_back(test::make_shape("segment" + std::to_string(i), kWorld, shape));
+  scene->shapes.back().pose.position = centre;
+}
+
+void add_body(const Shape& shape, const Vec3& position, double speed, Scene* scene) {
+  scene->bodies.push_back(test::free_body("body", position));
+  scene->shapes.push_back(test::make_shape("body", "body", shape, 1));
+  scene->initial.v["body"] = {speed, 0, 0, 0, 0, 0};
+}
+
+void expect_speed(const Scene& scene, double duration, double speed, double part, const char* what) {
+  for (const double dt : kSteps) {
+    for (const ContactLaw law : kLaws) {
+      Simulation s(scene, dt, law);
+      s.go(duration);
+      EXPECT_NEAR(s.state.v[0], speed, (1 - part) * std::abs(speed))
+          << what << ", " << kContactLawNames[static_cast<int>(law)] << ", dt " << dt;
+    }
+  }
+}
+
+// 50 segments of 10 cm, boxes and meshes by turns, under gravity that is turned by 5 degrees: v = g sin(5) t.
+TEST(Seams, AMarbleRunsOverFiftySegments) {
+  Scene scene = empty(0);
+  const double angle = 5 * M_PI / 180, time = 2;
+  scene.options.gravity = 9.81 * Vec3(std::sin(angle), 0, -std::cos(angle));
+  const Vec3 half(0.05, 0.1, 0.02);
+  for (int i = 0; i < 50; ++i) {
+    Shape shape = Box{half};
+    if (i % 2 == 1) {
+      SurfaceMesh mesh;
+      mesh.mesh = box_mesh(half);
+      shape = mesh;
+    }
+    add_segment(i, shape, Vec3(0.1 * i, 0, -0.02), &scene);
+  }
+  add_body(Sphere{0.02}, Vec3(0, 0, 0.02), 0, &scene);
+  expect_speed(scene, time, 9.81 * std::sin(angle) * time, 0.995, "marble");
+}
+
+// A ball from a height field over a box to the next height field.
+TEST(Seams, ABallPassesFromAHeightFieldToABox) {
+  Scene scene = empty(0);
+  for (int i = 0; i < 6; ++i) {
+    Shape shape = Box{Vec3(0.25, 0.2, 0.05)};
+    if (i % 2 == 1) {
+      HeightField field;
+      field.columns = 6, field.rows = 5;
+      field.half_size = Vec2(0.25, 0.2);
+      field.base = 0.1;
+      field.height = std::make_shared<std::vector<double>>(30, 0.0);
+      shape = field;
+    }
+    add_segment(i, shape, Vec3(0.5 * i, 0, i % 2 == 1 ? 0 : -0.05), &scene);
+  }
+  add_body(Sphere{0.05}, Vec3(0, 0, 0.05), 2, &scene);
+  expect_speed(scene, 1.2, 2, 0.995, "ball");
+}
+
+Scene tiles(double friction) {
+  Scene scene = empty(friction);
+  for (int i = 0; i < 24; ++i) add_segment(i, Box{Vec3(0.1, 0.1, 0.05)}, Vec3(0.2 * i, 0, -0.05), &scene);
+  return scene;
+}
+
+// Hulls, capsules and cylinders over tiles, without friction.
+TEST(Seams, OtherShapesSlideOverTiles) {
+  ConvexMesh hull;
+  hull.mesh = box_mesh(Vec3(0.05, 0.04, 0.03));
+  const std::pair<Shape, double> shapes[] = {
+      {hull, 0.03}, {Cylinder{0.05, 0.04}, 0.04}, {Capsule{0.03, 0.05}, 0.08}};
+  for (const auto& [shape, height] : shapes) {
+    Scene scene = tiles(0);
+    const bool is_capsule = std::holds_alternative<Capsule>(shape);
+    add_body(shape, Vec3(0, 0, is_capsule ? 0.03 : height), 2, &scene);
+    if (is_capsule) scene.bodies[0].pose.quat_wxyz = quat_from_axis_angle(Vec3(0, 1, 0), M_PI / 2);
+    expect_speed(scene, 1, 2, 0.995, is_capsule ? "capsule" : "hull or cylinder");
+  }
+}
+
+// A foot of two boxes and a capsule that overlap each other.
+TEST(Seams, AFootOfSeveralShapesSlidesOverTiles) {
+  Scene scene = tiles(0);
+  add_body(Box{Vec3(0.06, 0.04, 0.02)}, Vec3(0, 0, 0.02), 2, &scene);
+  scene.shapes.push_back(test::make_shape("toe", "body", Box{Vec3(0.03, 0.04, 0.02)}, 0.3));
+  scene.shapes.back().pose.position = Vec3(0.09, 0, 0);
+  scene.shapes.push_back(test::make_shape("heel", "body", Capsule{0.02, 0.03}, 0.2));
+  scene.shapes.back().pose.position = Vec3(-0.06, 0, 0);
+  scene.shapes.back().pose.quat_wxyz = quat_from_axis_angle(Vec3(1, 0, 0), M_PI / 2);
+  expect_speed(scene, 1, 2, 0.995, "foot");
+}
+
+// Tiles that are heavy bodies of their own: nothing covers anything.
+TEST(Seams, ABoxSlidesOverTilesThatAreBodies) {
+  Scene scene = empty(0);
+  scene.shapes.push_back(test::make_shape("plane", kWorld, HalfSpace{}));
+  add_body(Box{Vec3::Constant(0.05)}, Vec3(0, 0, 0.15), 2, &scene);
+  for (int i = 0; i < 15; ++i) {
+    const std::string name = "tile" + std::to_string(i);
+    scene.bodies.push_back(test::free_body(name, Vec3(0.2 * i, 0, 0.05)));
+    scene.shapes.push_back(test::make_shape(name, name, Box{Vec3(0.1, 0.1, 0.05)}, 100));
+  }
+  expect_speed(scene, 1, 2, 0.98, "box");
+}
+
+// A wheel with 36 facets rolls on tiles as it does on one slab.
+TEST(Seams, AWheelWithFacetsRollsOnTilesAsOnASlab) {
+  ConvexMesh wheel;
+  auto mesh = std::make_shared<TriangleMesh>();
+  for (int i = 0; i < 36; ++i) {
+    for (const double y : {-0.03, 0.03})
+      mesh->vertices.push_back(Vec3(0.1 * std::sin(i * M_PI / 18), y, -0.1 * std::cos(i * M_PI / 18)));
+  }
+  for (int i = 0; i < 36; ++i) {
+    const int a = 2 * i, b = 2 * ((i + 1) % 36);
+    mesh->triangles.push_back({a, a + 1, b});
+    mesh->triangles.push_back({b, a + 1, b + 1});
+    if (i == 0 || i == 35) continue;
+    mesh->triangles.push_back({0, a, b});
+    mesh->triangles.push_back({1, b + 1, a + 1});
+  }
+  wheel.mesh = mesh;
+  for (const double dt : {0.002, 0.005}) {
+    double speed[2];
+    for (const bool slab : {false, true}) {
+      Scene scene = tiles(0.8);
+      if (slab) {
+        scene.shapes.resize(1);
+        scene.shapes[0].shape = Box{Vec3(2.5, 0.1, 0.05)};
+        scene.shapes[0].pose.position.x() = 2.3;
+      }
+      add_body(wheel, Vec3(0, 0, 0.1), 1.5, &scene);
+      scene.initial.v["body"] = {1.5, 0, 0, 0, 15, 0};
+      Simulation s(scene, dt, ContactLaw::coulomb);
+      s.go(1.5);
+      speed[slab] = s.state.v[0];
+    }
+    EXPECT_GT(speed[1], 0.5);  // each facet that lands takes a part of its energy
+    EXPECT_NEAR(speed[0], speed[1], 0.05 * speed[1]) << dt;
+  }
+}
+
+}  // namespace
+}  // namespace capstan
