@@ -311,9 +311,12 @@ void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id)
   if (joint.name.empty()) {
     diagnostics.error(joint.where, fmt::format("a joint of body '{}' has no name", body.name), "give it one");
   } else if (const auto [it, is_new] = joint_index.emplace(joint.name, id); !is_new) {
+    const int first = model.joints[it->second].body;  // this body's own entry comes after its joints
     diagnostics.error(joint.where,
-                      fmt::format("joint '{}' is defined twice, on bodies '{}' and '{}'", joint.name,
-                                  model.bodies[model.joints[it->second].body].name, body.name),
+                      first == body_id
+                          ? fmt::format("joint '{}' is defined twice on body '{}'", joint.name, body.name)
+                          : fmt::format("joint '{}' is defined twice, on bodies '{}' and '{}'", joint.name,
+                                        model.bodies[first].name, body.name),
                       "rename one of them");
   }
   ModelJoint entry;

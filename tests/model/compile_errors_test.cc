@@ -220,6 +220,12 @@ TEST(CompileErrors, OfJoints) {
            "good.yaml:21: error: a joint of body 'pole' has no name"},
           {"twice", [](Scene& s) { joint(s, 1).name = "cart_joint"; },
            "joint 'cart_joint' is defined twice, on bodies 'cart' and 'pole'"},
+          {"twice on one body",
+           [](Scene& s) {
+             s.bodies[1].joints.push_back(joint(s, 1));
+             s.bodies[1].joints.back().where.line = 22;
+           },
+           "good.yaml:22: error: joint 'pole_joint' is defined twice on body 'pole'"},
           {"stiffness", [](Scene& s) { joint(s, 1).stiffness = -3; },
            "good.yaml:21: error: joint 'pole_joint' has stiffness -3"},
           {"stiffness inf", [](Scene& s) { joint(s, 1).stiffness = kInfinity; }, "has stiffness inf"},
