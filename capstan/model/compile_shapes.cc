@@ -118,6 +118,9 @@ void ModelCompiler::compile_materials() {
   model.materials = scene.materials;
   index_names(scene.materials, "material", &material_index, &diagnostics);
   for (const Material& m : scene.materials) check_material(m, diagnostics);
+  for (Material& m : model.materials) {
+    if (m.relaxation_time < 0) m.relaxation_time = -1;  // all mean the time step
+  }
   if (!material_index.count("default")) {
     material_index["default"] = static_cast<int>(model.materials.size());
     Material m;
@@ -166,7 +169,15 @@ void ModelCompiler::compile_shapes() {
     if (m.stiffness_per_kilogram > 0) {
       entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
     }
-    entry.rgba = s.rgba;
+    entry.rgba = drawn_color(s.rgba);
+    if (entry.rgba != s.rgba) {
+      diagnostics.warning(
+          s.where,
+          fmt::format("{} has color [{:g}, {:g}, {:g}, {:g}], drawn as [{:g}, {:g}, {:g}, {:g}]", who,
+                      s.rgba[0], s.rgba[1], s.rgba[2], s.rgba[3], entry.rgba[0], entry.rgba[1], entry.rgba[2],
+                      entry.rgba[3]),
+          "write red, green, blue and opacity from 0 to 1");
+    }
     const bool can_not_move =
         std::holds_alternative<HalfSpace>(s.shape) || std::holds_alternative<HeightField>(s.shape);
     if (can_not_move && b.link != 0 && s.collides) {
