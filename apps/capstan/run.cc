@@ -162,15 +162,18 @@ int run(const RunOptions& options) {
                options.resume, state.time);
   }
 
+  std::optional<RecordingHeader> header;  // made before any file is touched: it may refuse the scene
+  if (!options.record.empty() && !is_hdf5_name(options.record)) {
+    header =
+        recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt);
+  }
   const std::unique_ptr<Log> log =
       options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
   std::unique_ptr<Recorder> recording;
   if (is_hdf5_name(options.record)) {
     recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step);
-  } else if (!options.record.empty()) {
-    recording = std::make_unique<RecordingWriter>(
-        options.record, model,
-        recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt));
+  } else if (header) {
+    recording = std::make_unique<RecordingWriter>(options.record, model, *header);
   }
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   ProgressLine progress(model.name, static_cast<double>(num_steps) * step.dt, !options.quiet);

@@ -57,17 +57,18 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
                                      const StepOptions& step, std::vector<std::string>* files) {
   viewer::LiveRecording recording;
   if (path.empty()) return recording;
+  const bool is_hdf5 = is_hdf5_name(path);
+  RecordingHeader header;
+  if (!is_hdf5) header = recording_header(loaded.scene, model, loaded.path, step, model.options.duration);
   FILE* probe = std::fopen(path.c_str(), "ab");  // told now, not when the first step is taken
   if (!probe) throw OutputError(path, std::strerror(errno));
   std::fclose(probe);
   recording.every = default_record_every(step.dt);
-  recording.open = [path, file = loaded.path, &model, step, files,
-                    header =
-                        recording_header(loaded.scene, model, loaded.path, step, model.options.duration)](
-                       int part) -> std::unique_ptr<Recorder> {
+  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files,
+                    header](int part) -> std::unique_ptr<Recorder> {
     const std::string name = part_name(path, part);
     files->push_back(name);
-    if (is_hdf5_name(name)) return std::make_unique<Hdf5Recorder>(name, model, file, step);
+    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step);
     return std::make_unique<RecordingWriter>(name, model, header);
   };
   return recording;

@@ -61,6 +61,19 @@ std::array<float, 3> floats(const Vec3& x) {
   return {static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z())};
 }
 
+void check_reads_back(const RecordingHeader& header) {
+  std::string why;
+  try {
+    recorded_model(header, recorded_scene(header));
+    return;
+  } catch (const InputError& error) {
+    why = error.diagnostics().list.front().what;
+  }
+  throw InputError(Source{header.file, 0},
+                   "this scene cannot be recorded, since it is not the same when it is read back: " + why,
+                   "record to a .h5 file, which holds no scene, and report this scene as a bug");
+}
+
 }  // namespace
 
 RecordingHeader recording_header(const Scene& scene, const Model& model, const std::string& file,
@@ -84,6 +97,7 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
+  check_reads_back(h);
   return h;
 }
 

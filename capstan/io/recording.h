@@ -66,7 +66,8 @@ struct RecordingHeader {
   std::vector<LogColumn> numbers;
 };
 
-// `file` is where the scene came from, for people.
+// `file` is where the scene came from, for people. Throws InputError when the scene, written and read back,
+// is not this model: told before the first step, not when the recording is to be replayed.
 RecordingHeader recording_header(const Scene& scene, const Model& model, const std::string& file,
                                  const StepOptions& options, double duration);
 
