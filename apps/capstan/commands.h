@@ -153,15 +153,11 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name);
 void print_recording_info(const std::string& path, bool json);
 void print_hdf5_info(const std::string& path, bool json);
 
-// A recording with its scene and model. Throws InputError.
+// A recording with its model. Throws InputError.
 struct LoadedRecording {
   Recording recording;
-  Scene scene;
-  Model model;
-  explicit LoadedRecording(const std::string& path)
-      : recording(path),
-        scene(recorded_scene(recording.header())),
-        model(recorded_model(recording.header(), scene)) {}
+  const Model& model;
+  explicit LoadedRecording(const std::string& path) : recording(path), model(recording.model()) {}
 };
 
 // Warnings, on stderr.

@@ -90,9 +90,8 @@ int view(const ViewOptions& o) {
           "scenes");
     }
     auto recording = std::make_unique<Recording>(o.what);
-    model = recorded_model(recording->header(), recorded_scene(recording->header()));
     if (!recording->complete()) fmt::print(stderr, "note: {}: {}\n", o.what, recording->note());
-    player = viewer::play_recording(std::move(recording), model);
+    player = viewer::play_recording(std::move(recording));
   } else {
     LoadedScene loaded = load(o.what, false);
     tell_warnings(loaded);
