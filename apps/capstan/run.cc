@@ -158,8 +158,8 @@ int run(const RunOptions& options) {
   const long num_steps =
       count_steps(checkpoint.start_time, checkpoint.duration, step.dt, state.time, steps_taken);
   if (num_steps == 0 && !options.resume.empty()) {
-    fmt::print(stderr, "note: '{}' is already at the end, t = {:g} s; give a longer --duration to go on\n",
-               options.resume, state.time);
+    tell("note: '{}' is already at the end, t = {:g} s; give a longer --duration to go on\n", options.resume,
+         state.time);
   }
 
   std::optional<RecordingHeader> header;  // made before any file is touched: it may refuse the scene
@@ -209,8 +209,8 @@ int run(const RunOptions& options) {
 
   if (!options.quiet) {
     if (!progress.is_on()) {
-      fmt::print(stderr, "simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
-                 summary.simulated / std::max(summary.wall, 1e-9));
+      tell("simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
+           summary.simulated / std::max(summary.wall, 1e-9));
     }
     print_summary(loaded, step, summary, state);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
@@ -224,14 +224,14 @@ int run(const RunOptions& options) {
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }
   if (!summary.failure.empty()) {
-    fmt::print(stderr, "error: {}\n", summary.failure);
+    tell("error: {}\n", summary.failure);
     return kStepFailed;
   }
   if (summary.signal != 0) {
-    fmt::print(stderr, "stopped at t = {:g} s{}\n", state.time,
-               options.checkpoint.empty() ? ""
-                                          : fmt::format("; go on with: capstan run {} --resume {}",
-                                                        options.scene, options.checkpoint));
+    tell("stopped at t = {:g} s{}\n", state.time,
+         options.checkpoint.empty()
+             ? ""
+             : fmt::format("; go on with: capstan run {} --resume {}", options.scene, options.checkpoint));
     return 128 + summary.signal;
   }
   return kOk;

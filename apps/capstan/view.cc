@@ -22,7 +22,7 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
   options.token = o.token;
   options.page = page;
   options.port = static_cast<unsigned short>(o.port);
-  options.log = [](const std::string& line) { fmt::print(stderr, "viewer: {}\n", line); };
+  options.log = [](const std::string& line) { tell("viewer: {}\n", line); };
   try {
     return std::make_unique<viewer::Server>(options, player);
   } catch (const std::runtime_error& error) {
@@ -90,7 +90,7 @@ int view(const ViewOptions& o) {
           "scenes");
     }
     auto recording = std::make_unique<Recording>(o.what);
-    if (!recording->complete()) fmt::print(stderr, "note: {}: {}\n", o.what, recording->note());
+    if (!recording->complete()) tell("note: {}: {}\n", o.what, recording->note());
     player = viewer::play_recording(std::move(recording));
   } else {
     LoadedScene loaded = load(o.what, false);
