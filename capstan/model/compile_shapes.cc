@@ -9,6 +9,10 @@
 namespace capstan {
 namespace {
 
+// [m] Less than an atom. Products of the sides of smaller ones vanish long before the sides do, and steps
+// that use them end in numbers that are not.
+constexpr double kSmallestMesh = 1e-12;
+
 void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
   for (const double mu : {t.along, t.across}) {
     if (mu >= 0 && std::isfinite(mu)) continue;
@@ -23,9 +27,14 @@ void check_tensor(const FrictionTensor& t, const Source& where, const std::strin
 std::string why_unsound_mesh(const TriangleMesh* mesh) {
   if (mesh == nullptr || mesh->vertices.empty() || mesh->triangles.empty()) return "no mesh";
   const int n = static_cast<int>(mesh->vertices.size());
+  Vec3 lower = mesh->vertices[0], upper = lower;
   for (const Vec3& vertex : mesh->vertices) {
     if (!vertex.allFinite()) return "a vertex that is not finite";
+    lower = lower.cwiseMin(vertex);
+    upper = upper.cwiseMax(vertex);
   }
+  const double extent = (upper - lower).maxCoeff();
+  if (!(extent > kSmallestMesh)) return fmt::format("a mesh of size {:g} m", extent);
   for (const auto& triangle : mesh->triangles) {
     for (const int i : triangle) {
       if (i < 0 || i >= n) return fmt::format("a triangle with vertex {}, but only {} vertices", i, n);

@@ -333,6 +333,13 @@ TEST(CompileErrors, OfShapesAndMaterials) {
            "shape 'hull' has no mesh"},
           {"empty mesh", [](Scene& s) { s.shapes[0].shape = SurfaceMesh{std::make_shared<TriangleMesh>()}; },
            "shape 'hull' has no mesh"},
+          {"mesh scaled to nothing",
+           [](Scene& s) {
+             auto mesh = tetrahedron();
+             for (Vec3& vertex : mesh->vertices) vertex *= 1e-56;
+             s.shapes[0].shape = SignedDistanceMesh{mesh};
+           },
+           "shape 'hull' has a mesh of size 1e-56 m"},
           {"mesh index",
            [](Scene& s) {
              auto mesh = tetrahedron();
