@@ -25,6 +25,12 @@ bool has_number(const Json& message, const char* key) {
   return it != message.end() && it->is_number() && std::isfinite(it->get<double>());
 }
 
+// Both move the same thing: whatever a client gave as the index, or both gave none.
+bool have_same_index(const Json& a, const Json& b) {
+  const auto i = a.find("index"), j = b.find("index");
+  return i == a.end() ? j == b.end() : j != b.end() && *i == *j;
+}
+
 }  // namespace
 
 void Player::set_scene(const Json& scene) {
@@ -78,7 +84,7 @@ std::string Player::command(const Json& message) {
     // Of a movement only the last position counts.
     const bool moves = name == "drag" || name == "seek" || name == "control" || name == "joint";
     if (moves && !commands_.empty() && commands_.back()["command"] == name &&
-        commands_.back().value("index", -1) == message.value("index", -1)) {
+        have_same_index(commands_.back(), message)) {
       commands_.back() = message;
     } else if (commands_.size() >= kMaxCommands) {
       return "too many commands wait";

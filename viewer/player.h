@@ -88,6 +88,6 @@ std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& opt
                                       LiveRecording recording = {});
 
 // A recording; its frames are read as they are needed.
-std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording, const Model& model);
+std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording);
 
 }  // namespace capstan::viewer

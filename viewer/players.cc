@@ -297,14 +297,14 @@ class LivePlayer : public Player {
 
 class RecordingPlayer : public Player {
  public:
-  RecordingPlayer(std::unique_ptr<Recording> recording, const Model& model)
+  explicit RecordingPlayer(std::unique_ptr<Recording> recording)
       : recording_(std::move(recording)),
-        maker_(model),
+        maker_(recording_->model()),
         start_(recording_->frame(0).state.time),
-        end_(recording_->frame(recording_->num_frames() - 1).state.time),
+        end_(std::max(start_, recording_->frame(recording_->num_frames() - 1).state.time)),
         clock_(start_) {
     const RecordingHeader& h = recording_->header();
-    Json scene = scene_message(model, h.options, h.numbers, h.duration, "recording");
+    Json scene = scene_message(recording_->model(), h.options, h.numbers, h.duration, "recording");
     scene["start"] = start_;
     scene["end"] = end_;
     set_scene(scene);
@@ -356,8 +356,8 @@ std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& opt
   return std::make_unique<LivePlayer>(model, options, start, std::move(recording));
 }
 
-std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording, const Model& model) {
-  return std::make_unique<RecordingPlayer>(std::move(recording), model);
+std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording) {
+  return std::make_unique<RecordingPlayer>(std::move(recording));
 }
 
 }  // namespace capstan::viewer

@@ -1,6 +1,7 @@
 #include "viewer/server.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <sys/random.h>
 
 #include <boost/asio.hpp>
@@ -61,6 +62,40 @@ std::string random_token() {
   return token;
 }
 
+bool host_fits(const std::string& host) {
+  std::string name = host;
+  if (name.starts_with('[')) {  // [::1]:8080
+    name = name.substr(1, name.find(']') - 1);
+  } else if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+    name.resize(colon);
+  }
+  Error not_an_address;
+  asio::ip::make_address(name, not_an_address);
+  if (!not_an_address) return true;
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+  };
+  name = lower(name);
+  Error no_name;
+  const std::string own = lower(asio::ip::host_name(no_name)), label = own.substr(0, own.find('.'));
+  return name == "localhost" ||
+         (!no_name && !label.empty() && (name == own || name == label || name == label + ".local"));
+}
+
+std::string printable(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f && c != '\\') {
+      result += c;
+    } else {
+      result += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return result;
+}
+
 bool origin_fits(const std::string& origin, const std::string& host) {
   return !host.empty() && (origin == "http://" + host || origin == "https://" + host);
 }
@@ -70,7 +105,12 @@ class Viewer;
 // What all connections share.
 struct Server::Hub {
   Hub(ServerOptions o, Player* p)
-      : options(std::move(o)), player(p), acceptor(context), signals(context, SIGINT, SIGTERM) {}
+      : options(std::move(o)), player(p), acceptor(context), signals(context, SIGINT, SIGTERM) {
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) signals.add(SIGHUP);  // nohup means what it says
+    options.log = [log = std::move(options.log)](const std::string& line) { log(printable(line)); };
+  }
 
   void accept();
   void send_frame(const Message& message);
@@ -180,7 +220,11 @@ class Viewer : public std::enable_shared_from_this<Viewer> {
       unseen_ = std::max(0, unseen_ - 1);
       write();
     } else {
-      wrong = hub_->player->command(message);
+      try {
+        wrong = hub_->player->command(message);
+      } catch (const std::exception& error) {
+        wrong = error.what();
+      }
     }
     if (!wrong.empty()) {
       hub_->options.log("a viewer's message is dropped: " + wrong);
@@ -234,6 +278,11 @@ class Request : public std::enable_shared_from_this<Request> {
       hub_->options.log("a request without the right token is refused");
       return answer(http::status::forbidden,
                     "Please use the whole address that capstan printed, with its token.\n");
+    }
+    if (!host_fits(host)) {
+      hub_->options.log("a request for the host '" + host.substr(0, 80) + "' is refused");
+      return answer(http::status::forbidden,
+                    "Please use the address that capstan printed, with localhost or an IP address.\n");
     }
     if (!origin.empty() && !origin_fits(origin, host)) {
       hub_->options.log("a request from a foreign page is refused");
@@ -366,7 +415,14 @@ int Server::run() {
   };
   hub_->player->set_listener({[leave](Message m) { leave(&Mail::frame, std::move(m)); },
                               [leave](Message m) { leave(&Mail::status, std::move(m)); }});
-  hub_->context.run();
+  for (bool done = false; !done;) {
+    try {
+      hub_->context.run();
+      done = true;
+    } catch (const std::exception& error) {  // of one connection: the others and the simulation go on
+      hub_->options.log(std::string("a connection failed: ") + error.what());
+    }
+  }
   hub_->player->set_listener({});
   return hub_->signal;
 }

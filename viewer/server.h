@@ -1,10 +1,11 @@
 // Serves the viewer's page and its WebSocket. One thread does all of the network; the player has its own.
 //
-// Safety: only the page is served, from memory. Every request needs the token of the address; a WebSocket
-// also needs an Origin, if it has one, that is the page's own. Requests and messages are limited in size,
-// connections in number; what is malformed is dropped with a line in the log, and who sends much of it is
-// disconnected. A viewer has at most kMaxUnseenFrames frames that it has not said to have seen: the newest
-// waits, older ones are forgotten, so that a slow viewer costs nothing.
+// Safety: only the page is served, from memory. Every request needs the token of the address, a Host that no
+// foreign page can be at (see host_fits) and an Origin, if it has one, that is the page's own. Requests and
+// messages are limited in size, connections in number; what is malformed is dropped with a line in the log,
+// in which a client's text is escaped, and who sends much of it is disconnected. No message ends the server.
+// A viewer has at most kMaxUnseenFrames frames that it has not said to have seen: the newest waits, older
+// ones are forgotten, so that a slow viewer costs nothing.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,7 @@ class Server {
   ~Server();
   std::string url() const;
   unsigned short port() const;
-  // Until stop() is called, or SIGINT or SIGTERM comes (its number is returned).
+  // Until stop() is called, or SIGINT, SIGTERM or SIGHUP comes (its number is returned).
   int run();
   void stop();  // from any thread
 
@@ -48,6 +49,14 @@ class Server {
 
 // 128 random bits in hexadecimal digits, from the system.
 std::string random_token();
+
+// Whether the Host of a request is a name of this machine that nobody else can give to it: an address, or
+// localhost, or the machine's own name. A foreign page whose name was made to lead here (DNS rebinding) has
+// its own name in Host and in Origin alike.
+bool host_fits(const std::string& host);
+
+// The text with all but printable ASCII as \xNN: nothing that a terminal would obey.
+std::string printable(const std::string& text);
 
 // Whether a page of this Origin may talk to a server that was asked for by this Host: both name the same
 // place.

@@ -142,7 +142,9 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
   const auto connect = [&](int a, int b) {  // the world connects nothing
     if (a != 0 && b != 0) root_[find(std::max(a, b))] = find(std::min(a, b));
   };
+  const int num_shapes = static_cast<int>(model_.shapes.size());
   for (const RecordedContact& c : contacts) {
+    CAPSTAN_ASSERT(c.shape_a >= 0 && c.shape_a < num_shapes && c.shape_b >= 0 && c.shape_b < num_shapes);
     if (c.region != 0) connect(model_.shapes[c.shape_a].link, model_.shapes[c.shape_b].link);
   }
   for (const ModelConstraint& c : model_.constraints) {

@@ -29,9 +29,9 @@ int check(const CheckOptions& options) {
   }
   for (std::size_t i = 0; i < diagnostics.list.size(); ++i) {
     if (i == num_read && !read_well) {
-      fmt::print(stderr, "note: what follows was found without the parts that could not be read\n");
+      tell("note: what follows was found without the parts that could not be read\n");
     }
-    fmt::print(stderr, "{}\n", to_string(diagnostics.list[i]));
+    tell("{}\n", to_string(diagnostics.list[i]));
   }
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
   if (!options.quiet) {

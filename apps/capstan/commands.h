@@ -3,9 +3,13 @@
 // codes by main().
 #pragma once
 
+#include <fmt/core.h>
+
+#include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capstan/io/recording.h"
@@ -153,16 +157,20 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name);
 void print_recording_info(const std::string& path, bool json);
 void print_hdf5_info(const std::string& path, bool json);
 
-// A recording with its scene and model. Throws InputError.
+// A recording with its model. Throws InputError.
 struct LoadedRecording {
   Recording recording;
-  Scene scene;
-  Model model;
-  explicit LoadedRecording(const std::string& path)
-      : recording(path),
-        scene(recorded_scene(recording.header())),
-        model(recorded_model(recording.header(), scene)) {}
+  const Model& model;
+  explicit LoadedRecording(const std::string& path) : recording(path), model(recording.model()) {}
 };
+
+// A line or a part of one on stderr. Where that is closed or full nobody hears it, and the run goes on:
+// fmt::print() would throw.
+template <class... T>
+void tell(fmt::format_string<T...> format, T&&... values) {
+  const std::string text = fmt::format(format, std::forward<T>(values)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 // Warnings, on stderr.
 void tell_warnings(const LoadedScene& loaded);

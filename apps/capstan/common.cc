@@ -70,11 +70,9 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name) {
 void tell_warnings(const LoadedScene& loaded) {
   constexpr std::size_t kMost = 10;
   const auto& list = loaded.diagnostics.list;
-  for (std::size_t i = 0; i < std::min(kMost, list.size()); ++i)
-    fmt::print(stderr, "{}\n", to_string(list[i]));
+  for (std::size_t i = 0; i < std::min(kMost, list.size()); ++i) tell("{}\n", to_string(list[i]));
   if (list.size() > kMost) {
-    fmt::print(stderr, "... and {} more; 'capstan check {}' lists them all\n", list.size() - kMost,
-               loaded.path);
+    tell("... and {} more; 'capstan check {}' lists them all\n", list.size() - kMost, loaded.path);
   }
 }
 

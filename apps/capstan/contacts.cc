@@ -91,7 +91,7 @@ void print_ray(const Model& model, const Placement& placement, const std::vector
 
 int contacts(const ContactsOptions& options) {
   const LoadedScene loaded = load(options.scene, false);
-  if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
+  if (!loaded.diagnostics.list.empty()) tell("{}\n", loaded.diagnostics.text());
   const Model& model = loaded.model;
   const State state =
       options.keyframe.empty() ? initial_state(model) : keyframe_state(model, options.keyframe);

@@ -132,7 +132,7 @@ void write_replay(const std::string& recording, const Case& c, const std::filesy
     viewer::picture_of_html(html, fmt::format("ui=0&theme=light&adapt=0&light=area&{}", c.camera),
                             kPictureWidth, kPictureHeight, png);
   } catch (const OutputError& error) {  // a browser that does not work here is no reason to stop
-    fmt::print(stderr, "note: {}\n", error.what());
+    tell("note: {}\n", error.what());
     return;
   }
   result->files.push_back(png);

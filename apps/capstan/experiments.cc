@@ -45,12 +45,12 @@ bool run_one(const Experiment& experiment, const ExperimentsOptions& options) {
   ProgressLine progress(experiment.name, 0, true);
   run.progress = [&](double fraction, const std::string& doing) {
     if (progress.is_on()) {
-      fmt::print(stderr, "\r\033[K{} {:3.0f} %  {}", experiment.name, 100 * fraction, doing);
+      tell("\r\033[K{} {:3.0f} %  {}", experiment.name, 100 * fraction, doing);
       std::fflush(stderr);
     }
   };
   const experiments::Result result = experiment.run(run);
-  if (progress.is_on()) fmt::print(stderr, "\r\033[K");
+  if (progress.is_on()) tell("\r\033[K");
   fmt::print("{} ({}, {:.1f} s)\n", experiment.title, experiment.source, wall_seconds() - began);
   for (const Claim& c : result.claims) {
     fmt::print("  {} {}: {}  [published: {}]\n",
@@ -61,7 +61,7 @@ bool run_one(const Experiment& experiment, const ExperimentsOptions& options) {
     if (!c.holds && !c.difference.empty()) fmt::print("          {}\n", c.difference);
   }
   const std::string trouble = experiments::write_result(experiment, result, options.out);
-  if (!trouble.empty()) fmt::print(stderr, "warning: {}\n", trouble);
+  if (!trouble.empty()) tell("warning: {}\n", trouble);
   std::fflush(stdout);
   return result.good();
 }
@@ -82,7 +82,7 @@ int run_experiments(const ExperimentsOptions& options) {
   }
   experiments::write_page(options.out);
   fmt::print("\nFigures, tables and {}/README.md written.\n", options.out);
-  for (const std::string& name : failed) fmt::print(stderr, "error: {}: a statement does not hold\n", name);
+  for (const std::string& name : failed) tell("error: {}: a statement does not hold\n", name);
   return failed.empty() ? kOk : kClaimFails;
 }
 

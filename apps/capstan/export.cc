@@ -139,8 +139,7 @@ int export_recording(const ExportOptions& o) {
         "a recording can be exported to .csv, .h5, .glb, .html, .png, .mp4 and .gif, not to '{}'", o.out));
   }
   LoadedRecording loaded(o.recording);
-  if (!loaded.recording.complete())
-    fmt::print(stderr, "note: {}: {}\n", o.recording, loaded.recording.note());
+  if (!loaded.recording.complete()) tell("note: {}: {}\n", o.recording, loaded.recording.note());
   const long count = kind == ".glb"    ? export_gltf(&loaded, o)
                      : kind == ".html" ? export_html(&loaded, o)
                      : kind == ".png"  ? export_picture(&loaded, o)

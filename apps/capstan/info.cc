@@ -203,7 +203,7 @@ int info(const InfoOptions& options) {
     return kOk;
   }
   const LoadedScene loaded = load(options.scene, false);
-  if (!loaded.diagnostics.list.empty()) fmt::print(stderr, "{}\n", loaded.diagnostics.text());
+  if (!loaded.diagnostics.list.empty()) tell("{}\n", loaded.diagnostics.text());
   if (options.json) {
     print_json(loaded);
   } else {

@@ -1,5 +1,7 @@
 // The capstan program: reads the command line and calls the subcommand (commands.h).
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -20,7 +22,7 @@ Exit codes:
   5    an experiment's statement does not hold
   64   wrong command line
   70   internal error
-  130  stopped by Ctrl-C; log and checkpoint are complete (143: termination signal)
+  130  stopped by Ctrl-C; log, recording and checkpoint are complete (143: termination signal, 129: hangup)
 )";
 
 constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf) or the name of a shipped scene";
@@ -193,28 +195,38 @@ int parse_and_call(int argc, char** argv) {
   return demo(options.demo);
 }
 
+// Where a standard stream is closed, the next file to be opened would take its number, and messages would go
+// into a log or a recording. What is put there instead cannot be written to, as before.
+void occupy_standard_streams() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(number, F_GETFD) != -1) continue;
+    if (open("/dev/null", O_RDONLY) != number) std::_Exit(kBug);
+  }
+}
+
 }  // namespace
 }  // namespace capstan::cli
 
 int main(int argc, char** argv) {
   using namespace capstan;
+  cli::occupy_standard_streams();
   try {
     const int code = cli::parse_and_call(argc, argv);
     if (std::fflush(stdout) != 0 && code == cli::kOk)
       throw OutputError("standard output", "the write failed");
     return code;
   } catch (const cli::UsageError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    cli::tell("error: {}\n", error.what());
     return cli::kUsage;
   } catch (const InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    cli::tell("{}\n", error.what());
     return cli::kBadInput;
   } catch (const OutputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    cli::tell("{}\n", error.what());
     std::fflush(nullptr);
     std::_Exit(cli::kCannotWrite);  // HDF5 would try again at exit to write what the disk had no room for
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    cli::tell("error: {}\n", error.what());
     return cli::kBug;
   }
 }

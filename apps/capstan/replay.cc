@@ -32,7 +32,7 @@ int replay(const ReplayOptions& options) {
         step(model, step_options, input, &state, &workspace);
       } catch (const StepFailure& failure) {
         progress.clear();
-        fmt::print(stderr, "error: {}; the recording went on\n", failure.what());
+        tell("error: {}; the recording went on\n", failure.what());
         return kStepFailed;
       }
       ++num_steps;

@@ -158,19 +158,22 @@ int run(const RunOptions& options) {
   const long num_steps =
       count_steps(checkpoint.start_time, checkpoint.duration, step.dt, state.time, steps_taken);
   if (num_steps == 0 && !options.resume.empty()) {
-    fmt::print(stderr, "note: '{}' is already at the end, t = {:g} s; give a longer --duration to go on\n",
-               options.resume, state.time);
+    tell("note: '{}' is already at the end, t = {:g} s; give a longer --duration to go on\n", options.resume,
+         state.time);
   }
 
+  std::optional<RecordingHeader> header;  // made before any file is touched: it may refuse the scene
+  if (!options.record.empty() && !is_hdf5_name(options.record)) {
+    header =
+        recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt);
+  }
   const std::unique_ptr<Log> log =
       options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
   std::unique_ptr<Recorder> recording;
   if (is_hdf5_name(options.record)) {
     recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step);
-  } else if (!options.record.empty()) {
-    recording = std::make_unique<RecordingWriter>(
-        options.record, model,
-        recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt));
+  } else if (header) {
+    recording = std::make_unique<RecordingWriter>(options.record, model, *header);
   }
   if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, model, checkpoint);
   ProgressLine progress(model.name, static_cast<double>(num_steps) * step.dt, !options.quiet);
@@ -206,8 +209,8 @@ int run(const RunOptions& options) {
 
   if (!options.quiet) {
     if (!progress.is_on()) {
-      fmt::print(stderr, "simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
-                 summary.simulated / std::max(summary.wall, 1e-9));
+      tell("simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
+           summary.simulated / std::max(summary.wall, 1e-9));
     }
     print_summary(loaded, step, summary, state);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
@@ -221,14 +224,14 @@ int run(const RunOptions& options) {
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }
   if (!summary.failure.empty()) {
-    fmt::print(stderr, "error: {}\n", summary.failure);
+    tell("error: {}\n", summary.failure);
     return kStepFailed;
   }
   if (summary.signal != 0) {
-    fmt::print(stderr, "stopped at t = {:g} s{}\n", state.time,
-               options.checkpoint.empty() ? ""
-                                          : fmt::format("; go on with: capstan run {} --resume {}",
-                                                        options.scene, options.checkpoint));
+    tell("stopped at t = {:g} s{}\n", state.time,
+         options.checkpoint.empty()
+             ? ""
+             : fmt::format("; go on with: capstan run {} --resume {}", options.scene, options.checkpoint));
     return 128 + summary.signal;
   }
   return kOk;

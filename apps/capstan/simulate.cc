@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 #include "apps/capstan/commands.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr double kProgressSeconds = 0.1;
 volatile sig_atomic_t caught_signal = 0;
-struct sigaction previous_interrupt, previous_terminate;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction previous_actions[std::size(kSignals)];
 
 extern "C" void catch_signal(int number) {
   caught_signal = number;
@@ -41,13 +43,15 @@ StopOnSignal::StopOnSignal() {
   struct sigaction action {};
   action.sa_handler = catch_signal;
   action.sa_flags = SA_RESTART | SA_RESETHAND;  // a second Ctrl-C ends the program at once
-  sigaction(SIGINT, &action, &previous_interrupt);
-  sigaction(SIGTERM, &action, &previous_terminate);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], nullptr, &previous_actions[i]);
+    const bool nohup = kSignals[i] == SIGHUP && previous_actions[i].sa_handler == SIG_IGN;
+    if (!nohup) sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 StopOnSignal::~StopOnSignal() {
-  sigaction(SIGINT, &previous_interrupt, nullptr);
-  sigaction(SIGTERM, &previous_terminate, nullptr);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &previous_actions[i], nullptr);
 }
 
 long count_steps(double start_time, double duration, double dt, double time, long steps_taken) {
@@ -172,15 +176,15 @@ void ProgressLine::draw(double fraction) {
   std::string bar;
   for (int i = 0; i < kWidth; ++i) bar += i < filled ? "█" : "░";
   const double elapsed = wall_seconds() - began_;
-  fmt::print(stderr, "\r\033[K{} {} {:3.0f} %  {:.2f} of {:g} s  {:.3g}x real time  {} left", label_, bar,
-             100 * fraction, fraction * duration_, duration_, fraction * duration_ / elapsed,
-             clock_text(elapsed * (1 - fraction) / std::max(fraction, 1e-9)));
+  tell("\r\033[K{} {} {:3.0f} %  {:.2f} of {:g} s  {:.3g}x real time  {} left", label_, bar, 100 * fraction,
+       fraction * duration_, duration_, fraction * duration_ / elapsed,
+       clock_text(elapsed * (1 - fraction) / std::max(fraction, 1e-9)));
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void ProgressLine::clear() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) tell("\r\033[K");
   drawn_ = false;
 }
 

@@ -42,7 +42,7 @@ struct Summary {
   Mechanics start, end;
   std::vector<State> frames;
   std::string failure;  // what StepFailure said, or ""
-  int signal = 0;       // SIGINT or SIGTERM when one stopped the run
+  int signal = 0;       // SIGINT, SIGTERM or SIGHUP when one stopped the run
 };
 
 // Takes num_steps steps from *state, or fewer when a step fails or a signal comes. Errors of writing the log
@@ -57,7 +57,8 @@ long default_record_every(double dt);
 // (or -1: unknown). The last step may reach beyond the end by less than dt.
 long count_steps(double start_time, double duration, double dt, double time, long steps_taken);
 
-// While one lives, SIGINT and SIGTERM ask simulate() to stop instead of ending the program.
+// While one lives, SIGINT, SIGTERM and, unless nohup is at work, SIGHUP ask simulate() to stop instead of
+// ending the program.
 class StopOnSignal {
  public:
   StopOnSignal();

@@ -22,7 +22,7 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
   options.token = o.token;
   options.page = page;
   options.port = static_cast<unsigned short>(o.port);
-  options.log = [](const std::string& line) { fmt::print(stderr, "viewer: {}\n", line); };
+  options.log = [](const std::string& line) { tell("viewer: {}\n", line); };
   try {
     return std::make_unique<viewer::Server>(options, player);
   } catch (const std::runtime_error& error) {
@@ -57,17 +57,18 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
                                      const StepOptions& step, std::vector<std::string>* files) {
   viewer::LiveRecording recording;
   if (path.empty()) return recording;
+  const bool is_hdf5 = is_hdf5_name(path);
+  RecordingHeader header;
+  if (!is_hdf5) header = recording_header(loaded.scene, model, loaded.path, step, model.options.duration);
   FILE* probe = std::fopen(path.c_str(), "ab");  // told now, not when the first step is taken
   if (!probe) throw OutputError(path, std::strerror(errno));
   std::fclose(probe);
   recording.every = default_record_every(step.dt);
-  recording.open = [path, file = loaded.path, &model, step, files,
-                    header =
-                        recording_header(loaded.scene, model, loaded.path, step, model.options.duration)](
-                       int part) -> std::unique_ptr<Recorder> {
+  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files,
+                    header](int part) -> std::unique_ptr<Recorder> {
     const std::string name = part_name(path, part);
     files->push_back(name);
-    if (is_hdf5_name(name)) return std::make_unique<Hdf5Recorder>(name, model, file, step);
+    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step);
     return std::make_unique<RecordingWriter>(name, model, header);
   };
   return recording;
@@ -89,9 +90,8 @@ int view(const ViewOptions& o) {
           "scenes");
     }
     auto recording = std::make_unique<Recording>(o.what);
-    model = recorded_model(recording->header(), recorded_scene(recording->header()));
-    if (!recording->complete()) fmt::print(stderr, "note: {}: {}\n", o.what, recording->note());
-    player = viewer::play_recording(std::move(recording), model);
+    if (!recording->complete()) tell("note: {}: {}\n", o.what, recording->note());
+    player = viewer::play_recording(std::move(recording));
   } else {
     LoadedScene loaded = load(o.what, false);
     tell_warnings(loaded);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "capstan/base/hash.h"
@@ -29,6 +30,28 @@ std::uint64_t checksum(const Header& header) {
   Hash hash;
   hash.add(&header, offsetof(Header, checksum));
   return hash.value;
+}
+
+// What no run writes, told by the field's name and value; "" when all is well. A fitting checksum says only
+// that the bytes are those that somebody wrote.
+std::string why_unsound(const Header& h) {
+  const auto integer = [](const char* name, int value, int most) {
+    return value >= 0 && value <= most ? "" : fmt::format("its {} is {}", name, value);
+  };
+  const auto number = [](const char* name, double value, bool good) {
+    return good && std::isfinite(value) ? "" : fmt::format("its {} is {}", name, value);
+  };
+  for (const std::string& why :
+       {integer("integrator", h.integrator, static_cast<int>(Integrator::midpoint)),
+        integer("contact law", h.contact_law, static_cast<int>(ContactLaw::regularized_lagged)),
+        integer("answer to steps that do not converge", h.keep_going, 1),
+        integer("switch of sleeping", h.sleep, 1),
+        number("speed of sleep", h.sleep_speed, h.sleep_speed >= 0),
+        number("time of sleep", h.sleep_time, h.sleep_time >= 0), number("time step", h.dt, h.dt > 0),
+        number("start", h.start_time, true), number("duration", h.duration, h.duration >= 0)}) {
+    if (!why.empty()) return why;
+  }
+  return "";
 }
 
 }  // namespace
@@ -73,6 +96,9 @@ Checkpoint read_checkpoint(const std::string& path, const Model& model) {
   if (header.checksum != checksum(header)) {
     throw InputError(where, "the checkpoint is damaged: its checksum does not fit",
                      "use an earlier checkpoint");
+  }
+  if (const std::string why = why_unsound(header); !why.empty()) {
+    throw InputError(where, "the checkpoint cannot be used: " + why, "use an earlier checkpoint");
   }
   Checkpoint checkpoint;
   checkpoint.options = step_options(model);

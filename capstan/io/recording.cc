@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr char kMagic[] = "CAPSREC1", kEnd[] = "CAPSEND1";
 constexpr std::size_t kMagicBytes = 8, kMaxChunkBytes = std::size_t{1} << 30;
+constexpr std::int64_t kMaxChunkFrames = kMaxChunkBytes / 8;
 constexpr std::size_t kFlushBytes = 1 << 20;  // of frames in memory
 constexpr const char* kRemedy = "give a file that 'capstan run --record' wrote";
 
@@ -61,6 +63,19 @@ std::array<float, 3> floats(const Vec3& x) {
   return {static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z())};
 }
 
+void check_reads_back(const RecordingHeader& header) {
+  std::string why;
+  try {
+    recorded_model(header, recorded_scene(header));
+    return;
+  } catch (const InputError& error) {
+    why = error.diagnostics().list.front().what;
+  }
+  throw InputError(Source{header.file, 0},
+                   "this scene cannot be recorded, since it is not the same when it is read back: " + why,
+                   "record to a .h5 file, which holds no scene, and report this scene as a bug");
+}
+
 }  // namespace
 
 RecordingHeader recording_header(const Scene& scene, const Model& model, const std::string& file,
@@ -84,6 +99,7 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
+  check_reads_back(h);
   return h;
 }
 
@@ -261,7 +277,7 @@ void Recording::damaged(std::int64_t offset, const std::string& why) const {
 
 Bytes Recording::read_chunk(const char* tag, std::int64_t offset) {
   ChunkHeader header;
-  if (offset < 0 || offset + static_cast<std::int64_t>(sizeof header) > bytes_ ||
+  if (offset < 0 || offset > bytes_ - static_cast<std::int64_t>(sizeof header) ||
       std::fseek(file_.get(), offset, SEEK_SET) != 0 ||
       std::fread(&header, 1, sizeof header, file_.get()) != sizeof header) {
     damaged(offset, "the file ends there");
@@ -305,7 +321,9 @@ void Recording::read_index() {
   }
   std::int64_t first = 0;
   for (const auto& chunk : index_) {
-    if (chunk.first_frame != first || chunk.num_frames <= 0) return index_.clear();
+    if (chunk.first_frame != first || chunk.num_frames <= 0 || chunk.num_frames > kMaxChunkFrames) {
+      return index_.clear();
+    }
     first += chunk.num_frames;
   }
 }
@@ -355,7 +373,63 @@ void Recording::load_chunk(std::size_t chunk) {
   if (static_cast<std::int64_t>(frames_.size()) != index_[chunk].num_frames) {
     damaged(index_[chunk].offset, "it has another number of frames than the index says");
   }
+  for (std::size_t f = 0; f < frames_.size() && model_; ++f) {
+    if (const std::string why = why_unsound(frames_[f]); !why.empty()) {
+      damaged(index_[chunk].offset, fmt::format("frame {} cannot be used: {}", f, why));
+    }
+  }
   loaded_ = chunk;
+}
+
+const Model& Recording::model() {
+  if (!model_) {
+    model_ = std::make_unique<const Model>(recorded_model(header_, recorded_scene(header_)));
+    if (header_.num_rest != 0 && header_.num_rest != std::ssize(model_->trees)) {
+      damaged(kMagicBytes, fmt::format("{} of {} trees may sleep", header_.num_rest, model_->trees.size()));
+    }
+    if (header_.numbers.size() != log_numbers().size() + 1) {
+      damaged(kMagicBytes,
+              fmt::format("it has {} numbers, not {}", header_.numbers.size(), log_numbers().size() + 1));
+    }
+    loaded_ = static_cast<std::size_t>(-1);  // not checked yet
+  }
+  return *model_;
+}
+
+std::string Recording::why_unsound(const RecordedFrame& frame) const {
+  std::string why = capstan::why_unsound(*model_, frame.state);
+  if (!why.empty()) return why;
+  const auto has = [](const auto& list, int i) { return i >= 0 && i < std::ssize(list); };
+  const auto is_finite = [](const auto& list) {
+    return std::all_of(list.begin(), list.end(), [](auto x) { return std::isfinite(x); });
+  };
+  for (const RecordedContact& c : frame.contacts) {
+    for (const int shape : {c.shape_a, c.shape_b}) {
+      if (!has(model_->shapes, shape)) return fmt::format("a contact is of shape {}", shape);
+    }
+    if (c.region < 0 || c.region > static_cast<int>(ContactRegion::sliding)) {
+      return fmt::format("a contact is in region {}", c.region);
+    }
+    if (!is_finite(c.point) || !is_finite(c.normal) || !is_finite(c.force) || !std::isfinite(c.distance)) {
+      return "a contact has a number that is not finite";
+    }
+  }
+  for (const RecordedInput& in : frame.inputs) {
+    const VecX &force = in.input.generalized_force, &scale = in.input.surface_scale;
+    if (in.control.size() != frame.state.control.size() ||
+        (force.size() != 0 && force.size() != frame.state.v.size()) ||
+        (scale.size() != 0 && scale.size() != std::ssize(model_->shapes))) {
+      return "an input has other sizes than the model";
+    }
+    if (!is_finite(in.control) || !is_finite(force) || !is_finite(scale)) return "an input is not finite";
+    for (const BodyForce& f : in.input.body_forces) {
+      if (!has(model_->bodies, f.body)) return fmt::format("a force acts on body {}", f.body);
+      if (!is_finite(f.point_W) || !is_finite(f.force_W) || !is_finite(f.torque_W)) {
+        return "a force is not finite";
+      }
+    }
+  }
+  return "";
 }
 
 const RecordedFrame& Recording::frame(long index) {

@@ -66,7 +66,8 @@ struct RecordingHeader {
   std::vector<LogColumn> numbers;
 };
 
-// `file` is where the scene came from, for people.
+// `file` is where the scene came from, for people. Throws InputError when the scene, written and read back,
+// is not this model: told before the first step, not when the recording is to be replayed.
 RecordingHeader recording_header(const Scene& scene, const Model& model, const std::string& file,
                                  const StepOptions& options, double duration);
 
@@ -139,6 +140,9 @@ class Recording {
   bool complete() const { return note_.empty(); }
   const std::string& note() const { return note_; }  // what is missing at the end of the file; "" nothing
 
+  // Compiled on the first call. From then on every frame is checked to be one of this model: sizes, indices
+  // of shapes, bodies and trees, numbers that are not finite. A fitting checksum says nothing of them.
+  const Model& model();
   const RecordedFrame& frame(long index);  // valid until the next call
   long find(double time);                  // the last frame at or before `time`, or the first one
 
@@ -147,6 +151,7 @@ class Recording {
   void scan();
   std::vector<std::uint8_t> read_chunk(const char* tag, std::int64_t offset);
   void load_chunk(std::size_t chunk);
+  std::string why_unsound(const RecordedFrame& frame) const;
   [[noreturn]] void damaged(std::int64_t offset, const std::string& why) const;
 
   std::string path_, note_;
@@ -157,6 +162,7 @@ class Recording {
   std::vector<RecordingWriter::ChunkPlace> index_;
   std::size_t loaded_ = static_cast<std::size_t>(-1);
   std::vector<RecordedFrame> frames_;  // of the loaded chunk
+  std::unique_ptr<const Model> model_;
 };
 
 // Whether a file begins as a recording does.

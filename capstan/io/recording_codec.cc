@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -219,6 +220,11 @@ RecordingHeader decode_header(const Bytes& bytes) {
        {&o.dt, &o.contact.sigma, &o.contact.beta, &o.contact.constraint_beta, &o.newton.relative_tolerance,
         &o.newton.absolute_tolerance, &o.sleep.speed, &o.sleep.time, &h.duration}) {
     *x = in.get<double>();
+    if (!std::isfinite(*x) || *x < 0)
+      throw std::runtime_error(fmt::format("an option of the step is {}", *x));
+  }
+  for (const double x : {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta}) {
+    if (x == 0) throw std::runtime_error("an option of the step is 0");
   }
   const auto integer = [&in](int least, int most) {
     const auto x = in.get<std::int32_t>();
@@ -289,6 +295,7 @@ Bytes encode_frames(const RecordingHeader& h, const std::vector<RecordedFrame>& 
 std::vector<RecordedFrame> decode_frames(const RecordingHeader& h, const Bytes& bytes) {
   In in(bytes);
   const std::size_t width = words_of_frame(h), n = in.count(8 * width + 8);
+  if (n == 0) throw std::runtime_error("it has no frames");  // before memory is taken for one
   std::vector<RecordedFrame> frames(n);
   std::vector<std::uint32_t> counts(2 * n);
   in.get(counts.data(), counts.size());
@@ -300,6 +307,10 @@ std::vector<RecordedFrame> decode_frames(const RecordingHeader& h, const Bytes& 
   for (std::size_t f = 0; f < n; ++f) {
     for (std::size_t w = 0; w < width; ++w) now[w] ^= words[w * n + f];
     get_words(h, now.data(), &frames[f]);
+    const State& state = frames[f].state;
+    if (!std::isfinite(state.time) || (f > 0 && state.time < frames[f - 1].state.time)) {
+      throw std::runtime_error(fmt::format("a frame is at time {}", state.time));
+    }
     num_contacts += counts[2 * f];
   }
   if (num_contacts > bytes.size() / (4 * kContactWords)) throw std::runtime_error("it ends too early");
@@ -327,6 +338,8 @@ Bytes pack(const Bytes& raw) {
 }
 
 Bytes unpack(const Bytes& packed, std::size_t raw_bytes) {
+  constexpr std::size_t kMostExpansion = 1040;  // of zlib: 1032, and a few bytes around it
+  if (raw_bytes / kMostExpansion > packed.size()) throw std::runtime_error("its packed bytes do not unpack");
   Bytes raw(raw_bytes);
   uLongf size = raw_bytes;
   if (uncompress(raw.data(), &size, packed.data(), packed.size()) != Z_OK || size != raw_bytes) {

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 
@@ -42,7 +44,16 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-// {key: value, ...}
+// To the bit: -0 is not 0, and both are read as they are written.
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+template <class Vector>
+bool same_bits(const Vector& a, const Vector& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return same_bits(x, y); });
+}
+
+// {key: value, ...}, without what is the default.
 struct FlowMap {
   std::string inside;
 
@@ -54,20 +65,20 @@ struct FlowMap {
     return value == except ? *this : add(key, quoted(value));
   }
   FlowMap& scalar(const std::string& key, double value, double except) {
-    return value == except ? *this : add(key, number(value));
+    return same_bits(value, except) ? *this : add(key, number(value));
   }
   FlowMap& scalar(const std::string& key, const std::optional<double>& value) {
     return value ? add(key, number(*value)) : *this;
   }
   FlowMap& vec3(const std::string& key, const Vec3& value, const Vec3& except) {
-    return value == except ? *this : add(key, numbers(value));
+    return same_bits(value, except) ? *this : add(key, numbers(value));
   }
   FlowMap& flag(const std::string& key, bool value, bool except) {
     return value == except ? *this : add(key, value ? "true" : "false");
   }
   FlowMap& pose(const Pose& value) {
     vec3("position", value.position, Vec3::Zero());
-    return value.quat_wxyz == Vec4(1, 0, 0, 0) ? *this : add("quat", numbers(value.quat_wxyz));
+    return same_bits(value.quat_wxyz, Vec4(1, 0, 0, 0)) ? *this : add("quat", numbers(value.quat_wxyz));
   }
   std::string str() const { return "{" + inside + "}"; }
 };
@@ -116,7 +127,8 @@ std::string body_text(const Body& body) {
   text.pop_back();  // the closing brace; the rest follows on its own lines
   if (body.gravity_compensated) text += ", gravity_compensated: true";
   if (body.inertia) {
-    const Mat3& I = body.inertia->about_com;
+    const Mat3& M = body.inertia->about_com;
+    const Mat3 I = (M + M.transpose()) / 2;  // as it is read, and compiled
     const std::string matrix =
         fmt::format("[{}, {}, {}]", numbers(I.row(0)), numbers(I.row(1)), numbers(I.row(2)));
     FlowMap map;
@@ -198,10 +210,9 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
   map.scalar("margin", shape.margin, 0);
   map.vec3("surface_velocity", shape.surface_velocity, Vec3::Zero())
       .vec3("surface_spin", shape.surface_spin, Vec3::Zero());
-  if (shape.rgba != plain.rgba) {
-    map.add("color",
-            fmt::format("[{}, {}, {}, {}]", shape.rgba[0], shape.rgba[1], shape.rgba[2], shape.rgba[3]));
-  }
+  const std::array<float, 4> rgba = drawn_color(shape.rgba);
+  if (rgba != plain.rgba)
+    map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
   return "  - " + map.str() + "\n";
 }
 
@@ -236,7 +247,8 @@ std::string pair_text(const PairOverride& pair) {
 
 std::string tendon_text(const Tendon& tendon) {
   FlowMap map, joints;
-  for (const Tendon::Term& term : tendon.terms) joints.add(quoted(term.joint), number(term.coefficient));
+  for (const Tendon::Term& term : merged_terms(tendon))
+    joints.add(quoted(term.joint), number(term.coefficient));
   map.text("name", tendon.name).add("joints", joints.str());
   map.scalar("stiffness", tendon.stiffness, 0).scalar("damping", tendon.damping, 0);
   map.scalar("dry_friction", tendon.dry_friction, 0).scalar("rotor_inertia", tendon.rotor_inertia, 0);
@@ -338,7 +350,8 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   options.flag("sleep", o.sleep.on, false)
       .scalar("sleep_speed", o.sleep.speed, plain.sleep.speed)
       .scalar("sleep_time", o.sleep.time, plain.sleep.time);
-  options.flag("collide_parent_child", o.collide_parent_child, false)
+  options.flag("conserve_momentum", o.conserve_momentum, true)
+      .flag("collide_parent_child", o.collide_parent_child, false)
       .flag("balance_inertia", o.balance_inertia, false);
   if (!options.inside.empty()) out += "options: " + options.str() + "\n";
 
@@ -365,7 +378,9 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   });
   section(&out, "keyframes", scene.keyframes,
           [](const Keyframe& key) { return "  - " + keyframe_map(key).str() + "\n"; });
-  const FlowMap initial = keyframe_map(scene.initial);
+  Keyframe start = scene.initial;
+  start.name.clear();  // it needs none
+  const FlowMap initial = keyframe_map(start);
   if (!initial.inside.empty()) out += "initial: " + initial.str() + "\n";
   return out;
 }

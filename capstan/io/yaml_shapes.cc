@@ -38,8 +38,9 @@ bool read_rotation(YamlFields* fields, Vec4* quat_wxyz) {
                     "write a unit quaternion [w, x, y, z]; no turn is [1, 0, 0, 0]");
       return false;
     }
-    // Unit to rounding: the bits stay, so that a scene that was written is read back the same.
-    *quat_wxyz = std::abs(norm - 1) > 4e-16 ? Vec4(quat / norm) : quat;
+    // Unit to rounding, that of a product of some included: the bits stay, so that a scene that was written
+    // is read back the same.
+    *quat_wxyz = std::abs(norm - 1) > 1e-14 ? Vec4(quat / norm) : quat;
     return true;
   }
   Vec3 v;

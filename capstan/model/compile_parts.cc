@@ -70,7 +70,7 @@ void ModelCompiler::compile_transmissions() {
     ModelTendon entry{tendon.name,        {},           tendon.stiffness, tendon.damping, tendon.dry_friction,
                       tendon.spring_rest, tendon.limits};
     const std::string who = quoted("tendon", tendon.name);
-    for (const Tendon::Term& term : tendon.terms) {
+    for (const Tendon::Term& term : merged_terms(tendon)) {
       const int joint = resolve(joint_index, "joint", term.joint, tendon.where, "a joint of " + who);
       if (joint < 0) continue;
       if (num_velocities(model.joints[joint].type) != 1) {
@@ -168,10 +168,10 @@ void ModelCompiler::compile_constraints() {
     ModelConstraint entry;
     entry.type = c.type;
     entry.name = c.name;
-    entry.polynomial = c.polynomial;
-    entry.distance = c.distance;
+    if (c.type == ConstraintType::coupler) entry.polynomial = c.polynomial;  // other types ignore it
+    if (c.type == ConstraintType::distance) entry.distance = c.distance;
     entry.stiffness = c.stiffness;
-    entry.relaxation_time = c.relaxation_time;
+    entry.relaxation_time = c.relaxation_time < 0 ? -1 : c.relaxation_time;
     entry.active = c.active;
     if (c.type == ConstraintType::coupler) {
       entry.joint_a = resolve(joint_index, "joint", c.joint_a, c.where, "the first joint of " + who);

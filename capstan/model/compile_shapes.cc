@@ -9,6 +9,10 @@
 namespace capstan {
 namespace {
 
+// [m] Less than an atom. Products of the sides of smaller ones vanish long before the sides do, and steps
+// that use them end in numbers that are not.
+constexpr double kSmallestMesh = 1e-12;
+
 void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
   for (const double mu : {t.along, t.across}) {
     if (mu >= 0 && std::isfinite(mu)) continue;
@@ -23,9 +27,14 @@ void check_tensor(const FrictionTensor& t, const Source& where, const std::strin
 std::string why_unsound_mesh(const TriangleMesh* mesh) {
   if (mesh == nullptr || mesh->vertices.empty() || mesh->triangles.empty()) return "no mesh";
   const int n = static_cast<int>(mesh->vertices.size());
+  Vec3 lower = mesh->vertices[0], upper = lower;
   for (const Vec3& vertex : mesh->vertices) {
     if (!vertex.allFinite()) return "a vertex that is not finite";
+    lower = lower.cwiseMin(vertex);
+    upper = upper.cwiseMax(vertex);
   }
+  const double extent = (upper - lower).maxCoeff();
+  if (!(extent > kSmallestMesh)) return fmt::format("a mesh of size {:g} m", extent);
   for (const auto& triangle : mesh->triangles) {
     for (const int i : triangle) {
       if (i < 0 || i >= n) return fmt::format("a triangle with vertex {}, but only {} vertices", i, n);
@@ -118,6 +127,9 @@ void ModelCompiler::compile_materials() {
   model.materials = scene.materials;
   index_names(scene.materials, "material", &material_index, &diagnostics);
   for (const Material& m : scene.materials) check_material(m, diagnostics);
+  for (Material& m : model.materials) {
+    if (m.relaxation_time < 0) m.relaxation_time = -1;  // all mean the time step
+  }
   if (!material_index.count("default")) {
     material_index["default"] = static_cast<int>(model.materials.size());
     Material m;
@@ -166,7 +178,15 @@ void ModelCompiler::compile_shapes() {
     if (m.stiffness_per_kilogram > 0) {
       entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
     }
-    entry.rgba = s.rgba;
+    entry.rgba = drawn_color(s.rgba);
+    if (entry.rgba != s.rgba) {
+      diagnostics.warning(
+          s.where,
+          fmt::format("{} has color [{:g}, {:g}, {:g}, {:g}], drawn as [{:g}, {:g}, {:g}, {:g}]", who,
+                      s.rgba[0], s.rgba[1], s.rgba[2], s.rgba[3], entry.rgba[0], entry.rgba[1], entry.rgba[2],
+                      entry.rgba[3]),
+          "write red, green, blue and opacity from 0 to 1");
+    }
     const bool can_not_move =
         std::holds_alternative<HalfSpace>(s.shape) || std::holds_alternative<HeightField>(s.shape);
     if (can_not_move && b.link != 0 && s.collides) {

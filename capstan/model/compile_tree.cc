@@ -82,6 +82,18 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
   }
 }
 
+// Without what its type ignores: scenes that differ only there are one model, and the format of
+// docs/scene.md has no place for it.
+Joint used_part(Joint joint) {
+  const Joint plain;
+  const bool one_dof = num_velocities(joint.type) == 1;
+  const bool has_axis = one_dof || joint.type == JointType::universal || joint.type == JointType::planar;
+  if (joint.type == JointType::prismatic || joint.type == JointType::free) joint.position = plain.position;
+  if (!has_axis) joint.axis = plain.axis, joint.spring_reference = plain.spring_reference;
+  if (joint.type != JointType::screw) joint.pitch = plain.pitch;
+  return joint;
+}
+
 }  // namespace
 
 std::string quoted(const char* kind, const std::string& name) {
@@ -217,7 +229,7 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
       }
       model.links.push_back(link);
       link_inertia.push_back({});
-      for (const Joint& joint : body->joints) add_joint(*body, joint, id);
+      for (const Joint& joint : body->joints) add_joint(*body, used_part(joint), id);
       model.links.back().stage_end = static_cast<int>(model.stages.size());
       model.links.back().dof_end = model.num_velocities();
       model.trees[link.tree].link_end = model.num_links();
@@ -252,6 +264,9 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
                           "check the units (kg, m, kg m^2 about the centre of mass)");
         has_unknown_inertia[entry.link] = 1;
         continue;
+      }
+      if (body->inertia) {  // of what was rotated the halves differ by rounding
+        inertia.about_com = ((inertia.about_com + inertia.about_com.transpose()) / 2).eval();
       }
       model.bodies.back().mass = inertia.mass;
       add_inertia(inertia, entry.X_LB, &link_inertia[entry.link]);
@@ -311,9 +326,12 @@ void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id)
   if (joint.name.empty()) {
     diagnostics.error(joint.where, fmt::format("a joint of body '{}' has no name", body.name), "give it one");
   } else if (const auto [it, is_new] = joint_index.emplace(joint.name, id); !is_new) {
+    const int first = model.joints[it->second].body;  // this body's own entry comes after its joints
     diagnostics.error(joint.where,
-                      fmt::format("joint '{}' is defined twice, on bodies '{}' and '{}'", joint.name,
-                                  model.bodies[model.joints[it->second].body].name, body.name),
+                      first == body_id
+                          ? fmt::format("joint '{}' is defined twice on body '{}'", joint.name, body.name)
+                          : fmt::format("joint '{}' is defined twice, on bodies '{}' and '{}'", joint.name,
+                                        model.bodies[first].name, body.name),
                       "rename one of them");
   }
   ModelJoint entry;

@@ -1,11 +1,33 @@
 #include "capstan/scene/scene.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "capstan/math/rotation.h"
 
 namespace capstan {
 
 Transform to_transform(const Pose& pose) {
   return {rotation_matrix(pose.quat_wxyz / pose.quat_wxyz.norm()), pose.position};
+}
+
+std::array<float, 4> drawn_color(std::array<float, 4> rgba) {
+  for (float& x : rgba) x = x > 0 ? std::min(x, 1.0f) : 0.0f;  // NaN is 0, too
+  return rgba;
+}
+
+std::vector<Tendon::Term> merged_terms(const Tendon& tendon) {
+  std::vector<Tendon::Term> terms;
+  std::unordered_map<std::string, std::size_t> place;
+  for (const Tendon::Term& term : tendon.terms) {
+    const auto [at, is_new] = place.emplace(term.joint, terms.size());
+    if (is_new) {
+      terms.push_back(term);
+    } else {
+      terms[at->second].coefficient += term.coefficient;
+    }
+  }
+  return terms;
 }
 
 int num_positions(JointType type) {

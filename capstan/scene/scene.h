@@ -157,7 +157,7 @@ struct Site {  // a named frame on a body
 
 // --- Couplings and actuators -------------------------------------------------------------------------------
 
-// length = sum of coefficient * q over 1-dof joints (and offset).
+// length = sum of coefficient * q over 1-dof joints; one that is named twice counts twice.
 struct Tendon {
   struct Term {
     std::string joint;
@@ -264,6 +264,12 @@ struct Scene {
   std::vector<Keyframe> keyframes;
   Keyframe initial;  // the start, unless a keyframe is asked for by name
 };
+
+// A color as it is drawn and written: each part from 0 to 1, which MJCF and URDF do not ask for.
+std::array<float, 4> drawn_color(std::array<float, 4> rgba);
+
+// A tendon's terms with each joint once: where one is named again, its coefficients are added.
+std::vector<Tendon::Term> merged_terms(const Tendon& tendon);
 
 // How many numbers q and v of a joint have.
 int num_positions(JointType type);

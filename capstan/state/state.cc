@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "capstan/base/hash.h"
 #include "capstan/math/rotation.h"
@@ -56,6 +58,35 @@ State keyframe_state(const Model& model, const std::string& name) {
                      known.empty() ? "the scene has no keyframes" : "known are: " + known);
   }
   return make_state(model.keyframes[index]);
+}
+
+std::string why_unsound(const Model& model, const State& state) {
+  const auto num_trees = static_cast<std::int64_t>(model.trees.size());
+  if (state.q.size() != model.num_positions || state.v.size() != model.num_velocities() ||
+      (state.a.size() != 0 && state.a.size() != state.v.size()) ||
+      state.control.size() != std::ssize(model.actuators) ||
+      (!state.rest.empty() && std::ssize(state.rest) != num_trees)) {
+    return "it has other sizes than the model";
+  }
+  if (!std::isfinite(state.time)) return fmt::format("its time is {}", state.time);
+  if (state.step < 0) return fmt::format("its step is {}", state.step);
+  for (const auto& [x, name] :
+       {std::pair{&state.q, "a position"}, std::pair{&state.v, "a velocity"},
+        std::pair{&state.a, "an acceleration"}, std::pair{&state.control, "a control"}}) {
+    if (!x->allFinite()) return fmt::format("it has {} that is not finite", name);
+  }
+  for (const Stage& stage : model.stages) {
+    if (stage.type != StageType::ball && stage.type != StageType::free) continue;
+    const double norm = state.q.segment<4>(stage.type == StageType::free ? stage.q + 3 : stage.q).norm();
+    if (!(norm > 1e-9) || !std::isfinite(norm)) return fmt::format("it has a quaternion of length {}", norm);
+  }
+  for (const Rest& rest : state.rest) {
+    if (rest.still < 0 || rest.island < -1 || rest.island >= num_trees) {
+      return fmt::format("a tree of it is at rest for {} steps, in island {} of {}", rest.still, rest.island,
+                         num_trees);
+    }
+  }
+  return "";
 }
 
 std::vector<std::uint8_t> save(const Model& model, const State& state) {
@@ -130,6 +161,9 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   take(&state.control, header.num_control);
   state.rest.resize(header.num_rest);
   if (header.num_rest > 0) std::memcpy(state.rest.data(), p, header.num_rest * sizeof(Rest));
+  if (const std::string why = why_unsound(model, state); !why.empty()) {
+    throw InputError(where, "the saved state cannot be used: " + why, "use an earlier checkpoint");
+  }
   return state;
 }
 

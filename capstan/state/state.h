@@ -34,11 +34,15 @@ struct State {
 State initial_state(const Model& model);
 State keyframe_state(const Model& model, const std::string& keyframe);
 
+// What is wrong with a state of this model that came from outside, or "": sizes, a number that is not finite,
+// a quaternion without a direction, a tree that sleeps with one that is not there.
+std::string why_unsound(const Model& model, const State& state);
+
 // The whole state as bytes: versioned, little-endian, with the model's fingerprint and a checksum.
 std::vector<std::uint8_t> save(const Model& model, const State& state);
 
 // The state that save() was given, bit for bit. Throws InputError (told at `where`) when the bytes are
-// damaged, of another version, or of another model.
+// damaged, of another version, of another model, or give a state that no step can start from.
 State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const Source& where = {});
 
 // 64 bits that differ, in practice, whenever any bit of the state does.

@@ -257,6 +257,35 @@ TEST(Stop, CtrlCWritesLogAndCheckpointAndCanGoOn) {
   EXPECT_EQ(std::stod(second.substr(second.find('\n') + 1)), last);
 }
 
+TEST(Stop, AHangupEndsTheRecordingUnlessNohupSaysOtherwise) {
+  const Folder folder;
+  const Started started(folder, {"run", "double_pendulum", "--duration", "1e6", "--record", "a.capstan"});
+  ASSERT_TRUE(wait_for_size(folder / "a.capstan", 20'000));
+  EXPECT_EQ(started.stop(SIGHUP), 129);
+  const Outcome info = folder.capstan("info a.capstan");
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_HAS(info.out, "complete");
+  const Outcome ignored =
+      folder.shell("trap '' HUP; '" + program() +
+                   "' run double_pendulum --duration 20 -q & sleep 0.3; kill -HUP $!; wait $!");
+  EXPECT_EQ(ignored.code, 0) << ignored.err;
+}
+
+// Nobody hears the messages; that is no reason to end a run, nor may they get into a file.
+TEST(Stop, AClosedOrFullStandardErrorDoesNot) {
+  const Folder folder;
+  for (const std::string to : {"2>&-", "2>/dev/full", "<&- 2>&-"}) {
+    const Outcome run =
+        folder.capstan("run double_pendulum --duration 0.1 --record a.capstan --log a.csv " + to);
+    EXPECT_EQ(run.code, 0) << to << run.err;
+    EXPECT_EQ(read_text(folder / "a.csv").find("simulated"), std::string::npos) << to;
+    const Outcome replay = folder.capstan("replay --verify a.capstan " + to);
+    EXPECT_EQ(replay.code, 0) << to << replay.err;
+    EXPECT_EQ(folder.capstan("check absent.yaml " + to).code, 2) << to;
+    EXPECT_EQ(folder.capstan("run " + to).code, 64) << to;
+  }
+}
+
 TEST(Failure, AStepThatFailsSaysWhyAndKeepsTheLog) {
   const Folder folder;
   write_text(folder / "stiff.yaml", kStiff);

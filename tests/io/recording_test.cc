@@ -134,6 +134,19 @@ TEST_F(RecordingTest, EveryShippedSceneComesBackAsTheSameModel) {
   }
 }
 
+TEST_F(RecordingTest, ASceneThatIsNotItsModelIsRefusedBeforeTheFirstStep) {
+  const Scene scene = read_scene(scene_path("clutter.yaml"));
+  const Model other = compile(read_scene(scene_path("stack.yaml")));
+  try {
+    recording_header(scene, other, "clutter.yaml", step_options(other), 1);
+    FAIL() << "not refused";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("clutter.yaml: error: this scene cannot be recorded"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(RecordingTest, MeshesAreInsideTheFile) {
   const auto mesh = std::make_shared<TriangleMesh>();
   mesh->vertices = {{0, 0, 0}, {0.1, 0, 0}, {0, 0.1, 0}, {0, 0, 0.1}};

@@ -220,6 +220,12 @@ TEST(CompileErrors, OfJoints) {
            "good.yaml:21: error: a joint of body 'pole' has no name"},
           {"twice", [](Scene& s) { joint(s, 1).name = "cart_joint"; },
            "joint 'cart_joint' is defined twice, on bodies 'cart' and 'pole'"},
+          {"twice on one body",
+           [](Scene& s) {
+             s.bodies[1].joints.push_back(joint(s, 1));
+             s.bodies[1].joints.back().where.line = 22;
+           },
+           "good.yaml:22: error: joint 'pole_joint' is defined twice on body 'pole'"},
           {"stiffness", [](Scene& s) { joint(s, 1).stiffness = -3; },
            "good.yaml:21: error: joint 'pole_joint' has stiffness -3"},
           {"stiffness inf", [](Scene& s) { joint(s, 1).stiffness = kInfinity; }, "has stiffness inf"},
@@ -327,6 +333,13 @@ TEST(CompileErrors, OfShapesAndMaterials) {
            "shape 'hull' has no mesh"},
           {"empty mesh", [](Scene& s) { s.shapes[0].shape = SurfaceMesh{std::make_shared<TriangleMesh>()}; },
            "shape 'hull' has no mesh"},
+          {"mesh scaled to nothing",
+           [](Scene& s) {
+             auto mesh = tetrahedron();
+             for (Vec3& vertex : mesh->vertices) vertex *= 1e-56;
+             s.shapes[0].shape = SignedDistanceMesh{mesh};
+           },
+           "shape 'hull' has a mesh of size 1e-56 m"},
           {"mesh index",
            [](Scene& s) {
              auto mesh = tetrahedron();

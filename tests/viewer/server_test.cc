@@ -126,19 +126,21 @@ class ServerTest : public testing::Test {
 };
 
 TEST_F(ServerTest, ServesThePageToThoseWithTheToken) {
-  const std::string ok = get(port(), "GET /?token=secret HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string ok = get(port(), "GET /?token=secret HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_NE(ok.find("200 OK"), std::string::npos) << ok;
   EXPECT_NE(ok.find("<p>the page</p>"), std::string::npos);
   EXPECT_NE(ok.find("Content-Security-Policy"), std::string::npos);
   for (const char* target :
        {"/", "/?token=", "/?token=secre", "/?token=secrets", "/?token=SECRET", "/?x=secret"}) {
-    const std::string refused = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string refused =
+        get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_NE(refused.find("403 Forbidden"), std::string::npos) << target << refused;
     EXPECT_EQ(refused.find("the page"), std::string::npos);
   }
   for (const char* target :
        {"/../../etc/passwd", "/etc/passwd?token=secret", "/%2e%2e/x?token=secret", "//?token=secret"}) {
-    const std::string nothing = get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string nothing =
+        get(port(), std::string("GET ") + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_NE(nothing.find("404 Not Found"), std::string::npos) << target << nothing;
   }
 }
@@ -240,6 +242,104 @@ TEST_F(ServerTest, MalformedMessagesAreDroppedWithALine) {
   client.send({{"command", "play"}});
   client.status(true);
   EXPECT_EQ(logged("is dropped"), static_cast<int>(wrong.size()));
+}
+
+// An index of any type, beside a command that has none: this once ended the server.
+TEST_F(ServerTest, NoIndexEndsTheServer) {
+  const std::unique_ptr<Player> idle = simulate_live(model_, step_options(model_), initial_state(model_));
+  const std::vector<Json> indices = {"x",
+                                     "x",
+                                     nullptr,
+                                     nullptr,
+                                     1.5,
+                                     Json::array({1}),
+                                     Json::object(),
+                                     true,
+                                     -1,
+                                     1e300,
+                                     {{"a", 1}},
+                                     Json::binary({1, 2}),
+                                     3};
+  for (const Json& index : indices) {
+    EXPECT_EQ(idle->command({{"command", "seek"}, {"time", 0}, {"index", index}}), "") << index;
+    EXPECT_EQ(idle->command({{"command", "seek"}, {"time", 0}}), "");
+  }
+  {
+    Client client(port(), kToken);
+    for (int i = 0; i < 200; ++i) {
+      client.send({{"command", "seek"},
+                   {"time", 0},
+                   {"index", indices[static_cast<std::size_t>(i) % indices.size()]}});
+    }
+  }
+  expect_alive();
+}
+
+// Commands that are well-formed in part, each key with values of every type.
+TEST_F(ServerTest, RandomCommandsDoNotHarm) {
+  std::mt19937 random(11);
+  const std::vector<Json> values = {nullptr,
+                                    true,
+                                    0,
+                                    1,
+                                    -1,
+                                    1.5,
+                                    NAN,
+                                    INFINITY,
+                                    1e300,
+                                    4000000000u,
+                                    "x",
+                                    "",
+                                    Json::array(),
+                                    Json::array({0, 0, 0}),
+                                    Json::array({0, "x", 1}),
+                                    Json::object(),
+                                    std::numeric_limits<std::int64_t>::min()};
+  const char* names[] = {"play",  "pause", "step",    "reset",  "speed", "seek", "control",
+                         "joint", "drag",  "release", "record", "seen",  "fly"};
+  const char* keys[] = {"index", "value", "time", "link", "point", "target", "on", "command"};
+  const auto pick = [&](const auto& list) { return list[random() % std::size(list)]; };
+  for (int trial = 0; trial < 60; ++trial) {
+    try {
+      Client client(port(), kToken);
+      for (int i = 0; i < 40; ++i) {
+        Json message = {{"command", pick(names)}};
+        for (int k = 0; k < 4; ++k) message[pick(keys)] = pick(values);
+        client.send(message);
+      }
+    } catch (const std::exception&) {  // disconnected
+    }
+  }
+  expect_alive();
+}
+
+TEST_F(ServerTest, WhatAClientSaysIsEscapedInTheLog) {
+  Client client(port(), kToken);
+  client.send({{"command", "\x1b[2Jgone\nviewer: all is well"}});
+  client.send({{"command", "play"}});
+  client.status(true);
+  EXPECT_EQ(logged("'\\x1b[2Jgone\\x0aviewer: all is well'"), 1);
+  EXPECT_EQ(logged("\x1b"), 0);
+  EXPECT_EQ(logged("\n"), 0);
+  EXPECT_EQ(printable("\\ \xc2\x9b"), "\\x5c \\xc2\\x9b");
+}
+
+// A page whose name was made to lead here has that name in Host and Origin, which fit each other.
+TEST_F(ServerTest, RefusesHostsThatOthersCanName) {
+  const auto ask = [&](const std::string& host) {
+    return get(port(),
+               "GET /?token=secret HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://" + host + "\r\n\r\n");
+  };
+  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
+                           "127.0.0.1.evil.example", "x", "", "[evil]:80"}) {
+    EXPECT_NE(ask(host).find("403 Forbidden"), std::string::npos) << host;
+    EXPECT_FALSE(host_fits(host)) << host;
+  }
+  EXPECT_NE(get(port(), "GET /?token=secret HTTP/1.0\r\n\r\n").find("403 Forbidden"), std::string::npos);
+  for (const char* host : {"127.0.0.1:8080", "localhost", "LocalHost:9000", "192.168.1.7:80", "[::1]:8080"}) {
+    EXPECT_NE(ask(host).find("200 OK"), std::string::npos) << host;
+  }
+  EXPECT_TRUE(host_fits(asio::ip::host_name() + ":8080"));
 }
 
 TEST_F(ServerTest, RandomBytesDoNotHarm) {
