@@ -96,8 +96,9 @@ int Contacts::count(ContactKind of_kind) const {
   return static_cast<int>(std::count(kind.begin(), kind.end(), of_kind));
 }
 
-// Covered points go if the pair has others; else they are what they would be against what covers them, and
-// stay if that is known.
+// Covered points go if the pair has others, or is apart; else they are what they would be against what covers
+// them, and stay if that is known, and not much deeper: a way out that is longer is none.
+constexpr double kDeeper = 4;
 bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB, int first,
                   std::vector<ContactPoint>* points) {
   if (model.shapes[a].neighbours.empty() && model.shapes[b].neighbours.empty()) return false;
@@ -108,7 +109,8 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
     ContactPoint other;
     if (!is_covered(model, a, X_WA, b, X_WB, (*points)[i], &other)) {
       (*points)[kept++] = (*points)[i];
-    } else if (other.distance < instead.distance) {
+    } else if ((*points)[i].distance <= 0 && other.distance >= kDeeper * (*points)[i].distance &&
+               other.distance < instead.distance) {
       instead = other;
     }
   }

@@ -43,7 +43,7 @@ std::string why_unsound(const Header& h) {
   };
   for (const std::string& why :
        {integer("integrator", h.integrator, static_cast<int>(Integrator::midpoint)),
-        integer("contact law", h.contact_law, static_cast<int>(ContactLaw::regularized_lagged)),
+        integer("contact law", h.contact_law, static_cast<int>(kContactLawNames.size()) - 1),
         integer("answer to steps that do not converge", h.keep_going, 1),
         integer("switch of sleeping", h.sleep, 1),
         number("speed of sleep", h.sleep_speed, h.sleep_speed >= 0),

@@ -400,13 +400,20 @@ void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonW
   const Islands& islands = workspace->islands;
   for (const int g : groups) {
     const ConstraintGroup& group = problem.groups[g];
-    const int i = islands.of_tree[problem.parts[group.part_begin].tree];
-    if (i < 0) continue;
-    const Island& island = islands.list[i];
-    for (int k = island.tree_begin; k < island.tree_end; ++k) s.results[islands.trees[k]].interrupted = true;
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const int i = islands.of_tree[problem.parts[p].tree];
+      if (i < 0) continue;
+      for (int k = islands.list[i].tree_begin; k < islands.list[i].tree_end; ++k)
+        s.results[islands.trees[k]].interrupted = true;
+    }
     const auto contacts = problem.contacts.begin();
     const bool inert = std::all_of(contacts + group.contact_begin, contacts + group.contact_end, is_inert);
-    if (inert) s.uses[g] = s.kIdle;
+    std::erase(s.idle, g);
+    if (inert) {
+      s.uses[g] = s.kIdle;
+    } else if (s.uses[g] == s.kIdle) {
+      s.uses[g] = s.kNew;
+    }
   }
 }
 

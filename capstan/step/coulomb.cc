@@ -37,14 +37,19 @@ void begin_friction(const Contacts& contacts, int first, std::span<const char> k
     if (group.contact_end <= first || group.contact_begin == group.contact_end) continue;
     if (g < kept.size() && kept[g] != 0) continue;
     const bool touches = contacts.kind[group.contact_begin] == ContactKind::touching;
-    const VecX& v = touches && problem->v_guess.size() > 0 ? problem->v_guess : problem->motion->v_star;
-    each_contact_velocity(*problem, group, v, [&](int i, const Vec3& velocity) {
-      ContactData& d = problem->contacts[i];
-      const double x = velocity.x() + d.bias.x(), y = velocity.y() + d.bias.y();
-      const double slip = std::hypot(d.mu_xx * x + d.mu_xy * y, d.mu_xy * x + d.mu_yy * y);
-      w->shifts[i] = 0;
-      set_shift(slip, &w->shifts[i], &d);
-    });
+    // A contact that touches starts with the smaller of two slips, now and as the motion goes on: with too
+    // large an s it would open.
+    const auto set_slip = [&](const VecX& v, bool is_first) {
+      each_contact_velocity(*problem, group, v, [&](int i, const Vec3& velocity) {
+        ContactData& d = problem->contacts[i];
+        const double x = velocity.x() + d.bias.x(), y = velocity.y() + d.bias.y();
+        const double slip = std::hypot(d.mu_xx * x + d.mu_xy * y, d.mu_xy * x + d.mu_yy * y);
+        if (is_first) w->shifts[i] = 0;
+        if (is_first || slip < w->shifts[i]) set_shift(slip, &w->shifts[i], &d);
+      });
+    };
+    set_slip(touches ? problem->v0 : problem->motion->v_star, true);
+    if (touches && problem->v_guess.size() > 0) set_slip(problem->v_guess, false);
   }
 }
 
