@@ -234,7 +234,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       const int first = static_cast<int>(points.size());
       const Transform X_WA = shape_pose(model, w->end, a), X_WB = shape_pose(model, w->end, b);
       collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, 0, &points);
-      drop_covered(model, a, X_WA, b, X_WB, first, &points);
+      // What covers them has contacts of its own.
+      if (drop_covered(model, a, X_WA, b, X_WB, first, &points)) points.resize(first);
       w->points_end[k] = static_cast<int>(points.size());
     }
   });
@@ -267,8 +268,9 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
         return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V[link], dt);
       };
       w->met.clear();
-      meet(model, a, moving(a, link_a), b, moving(b, link_b), Told{}, material.margin, 0, &w->scratch,
-           &w->met);
+      const Meeting meeting = meet(model, a, moving(a, link_a), b, moving(b, link_b), Told{}, material.margin,
+                                   0, &w->scratch, &w->met);
+      if (meeting.is_covered) continue;
       for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);
       if (!w->met.empty()) {
         contacts->group_begin.push_back(contacts->size());

@@ -74,8 +74,13 @@ RigidMotion link_motion(const Model& model, const Placement& placement, int link
   if (link == 0) return {};
   const Vec3 &origin = placement.origin[model.links[link].tree], &pivot = placement.X_WL[link].p;
   const Vec3 turn = dt * V.head<3>(), linear = dt * V.tail<3>();
-  const bool is_free =
-      model.links[link].parent == 0 && model.links[link].dof_end - model.links[link].dof_begin == 6;
+  // What can go anywhere goes straight; hinges turn about their axes.
+  const Link& l = model.links[link];
+  const auto goes = [](const Stage& stage) {
+    return stage.type == StageType::free || stage.type == StageType::prismatic;
+  };
+  const bool is_free = l.parent == 0 && std::any_of(model.stages.begin() + l.stage_begin,
+                                                    model.stages.begin() + l.stage_end, goes);
   const double square = turn.squaredNorm();
   if (is_free || square < kTurnOfScrew * kTurnOfScrew)
     return {pivot, linear + cross(turn, Vec3(pivot - origin)), turn};

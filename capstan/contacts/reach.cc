@@ -194,13 +194,19 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                std::vector<ContactPoint>* scratch) {
   if (!(combine_materials(model, a, b).friction > 0)) return false;
   const Vec3& n = point.normal;
+  // Of a free body its centre of mass tells: gyroscopic forces press nothing.
   const auto pressing = [&](int shape, const MovingShape& X) {
-    const int link = model.shapes[shape].link;
-    const RigidMotion now = link_motion(model, placement, link, forecast.velocity->V[link], forecast.dt);
-    return n.dot(X.motion.displacement(point.p_A) - now.displacement(point.p_A));
+    const int l = model.shapes[shape].link;
+    const RigidMotion now = link_motion(model, placement, l, forecast.velocity->V[l], forecast.dt);
+    const Link& link = model.links[l];
+    const bool is_free = l > 0 && link.parent == 0 && link.dof_end - link.dof_begin == 6;
+    const Vec3 p = is_free ? Vec3(placement.X_WL[l] * link.com) : point.p_A;
+    return n.dot(X.motion.displacement(p) - now.displacement(p));
   };
   const double way = (B.motion.displacement(point.p_A) - A.motion.displacement(point.p_A)).norm();
-  if (!(pressing(b, B) - pressing(a, A) < -1e-9 * way)) return false;  // more than round-off
+  const double weight = 0.1 * model.options.gravity.norm() * forecast.dt * forecast.dt;
+  const double least = weight > 0 ? std::min(weight, 0.01 * way) : 0.01 * way;
+  if (!(pressing(b, B) - pressing(a, A) < -least)) return false;
   scratch->clear();
   collide(*A.collider, A.pose(1), *B.collider, B.pose(1), point.distance + way, scratch);
   return std::any_of(scratch->begin(), scratch->end(),

@@ -103,13 +103,13 @@ int num_trees_to_move(const Model& model) {
 // withdrawn; pairs that are deeper there than their contacts tell get late ones. True when there is any such:
 // new groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever
 // the scheme makes of it.
-bool revise_contacts(const Model& model, const State& state, double dt, const Threads& threads,
+bool revise_contacts(const Model& model, const State& state, double dt, bool glides, const Threads& threads,
                      Workspace* w) {
   const bool any_late = find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep,
                                         w->contacts, threads, &w->collision, &w->late);
   w->next.v = w->newton.v;  // which withdrawn contacts change
-  const bool withdrawn =
-      withdraw_contacts(model, w->collision, w->late, &w->withdraw, &w->contacts, &w->problem, &w->newton);
+  const bool withdrawn = withdraw_contacts(model, w->collision, w->late, glides, &w->withdraw, &w->contacts,
+                                           &w->problem, &w->newton);
   if (!any_late) return withdrawn;
   w->next.q = state.q;
   const std::vector<int>& trees = w->late.trees;
@@ -207,7 +207,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
-      const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, threads, w);
+      const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, glides, threads, w);
       const bool rubs = is_coulomb && update_friction(report.friction_rounds < kMostFrictionRounds,
                                                       &w->coulomb, &w->problem, &w->newton);
       report.friction_rounds += rubs;

@@ -20,6 +20,7 @@ struct Withdrawal {
   const Model& model;
   const CollisionWorkspace& collision;
   const LateWorkspace& late;
+  bool glides;
   WithdrawWorkspace& w;
   Contacts& contacts;
   Problem& problem;
@@ -39,6 +40,7 @@ struct Withdrawal {
         const ContactKind kind = contacts.kind[i];
         if (kind == ContactKind::touching || kind == ContactKind::gliding || kind == ContactKind::withdrawn)
           continue;
+        if (glides && contacts.material[i].friction > 0) continue;  // it acts at a distance
         w.entries.push_back({contacts.shape_a[i], contacts.shape_b[i], i, g});
       }
     }
@@ -151,6 +153,7 @@ struct Withdrawal {
                         calc_opening(A0, B0, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
     const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
     if (meeting.kind == Meeting::Kind::along) return false;
+    if (meeting.is_covered) w.points.clear();
     double gap = kInfinity;
     for (const ContactPoint& c : w.points) {
       gap = std::min(gap, c.distance + calc_opening(A, B, c.normal, c.p_A));
@@ -169,9 +172,9 @@ struct Withdrawal {
 }  // namespace
 
 bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
-                       WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
+                       bool glides, WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
                        NewtonWorkspace* newton) {
-  Withdrawal x{model, collision, late, *workspace, *contacts, *problem, *newton};
+  Withdrawal x{model, collision, late, glides, *workspace, *contacts, *problem, *newton};
   workspace->v = newton->v;
   x.list_entries();
   workspace->groups.clear();

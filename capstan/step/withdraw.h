@@ -26,11 +26,12 @@ struct WithdrawWorkspace {
   std::vector<int> groups;  // of the problem, that changed
 };
 
-// Looks at the answer in `newton`, which leads to `late.V`. Whether any contact was withdrawn: the problem
+// Looks at the answer in `newton`, which leads to `late.V`. Of laws that glide (Forecast) only contacts
+// without friction are looked at: others act at a distance. Whether any contact was withdrawn: the problem
 // and the answer are changed accordingly, and contacts that took the place of others are the last groups of
 // `contacts`, not yet in the problem.
 bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
-                       WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
+                       bool glides, WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
                        NewtonWorkspace* newton);
 
 }  // namespace capstan
