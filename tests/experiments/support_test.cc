@@ -39,7 +39,7 @@ TEST(Sums, TrajectoriesAreComparedAtTheTimesOfTheFirst) {
 Simulation clutter_step() {
   Simulation s(clutter_scene({12, true, 1e12, 50, -1}), ContactLaw::sap, 0.01);
   s.options.newton.relative_tolerance = 1e-10;
-  s.run_until(0.6);
+  s.run_until(0.62);
   return s;
 }
 
