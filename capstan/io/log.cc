@@ -148,7 +148,7 @@ std::vector<LogColumn> log_numbers() {
   columns.push_back({"solver", "contacts.late", "1"});
   columns.push_back({"solver", "contacts.withdrawn", "1"});
   columns.push_back({"solver", "friction.rounds", "1"});
-  columns.push_back({"solver", "friction.glide", "m"});
+  columns.push_back({"solver", "friction.violation", "1"});
   columns.push_back({"solver", "contact.deepest", "m"});
   columns.push_back({"solver", "contact.residual", "1"});
   columns.push_back({"solver", "contact.iterations", "1"});
@@ -199,8 +199,8 @@ void calc_log_numbers(const Model& model, const State& state, const Report& repo
   (*numbers)[n++] = report.ahead_contacts;
   (*numbers)[n++] = report.late_contacts;
   (*numbers)[n++] = report.withdrawn_contacts;
-  (*numbers)[n++] = report.friction_rounds;
-  (*numbers)[n++] = report.glide;
+  (*numbers)[n++] = report.solver.friction_rounds;
+  (*numbers)[n++] = report.solver.cone_violation;
   (*numbers)[n++] = report.deepest;
   (*numbers)[n++] = report.solver.momentum_residual;
   (*numbers)[n++] = report.solver.most_iterations;

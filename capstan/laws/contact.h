@@ -51,8 +51,9 @@ struct ContactInput {
   double dt = 5e-3;          // [s], > 0
   double sigma = 1e-3;       // R_t = sigma w_t (sap eq. 30, icf eq. 26)
   double beta = 1;           // near-rigid period over dt (sap eq. 29)
-  double lagged_impulse = -1;  // n0 [N s] for lagged friction, if the caller knows it better; negative: from
-                               // the normal law at (phi0, v_n0), icf eq. 18
+  double lagged_impulse = -1;   // n0 [N s] for lagged friction, if the caller knows it better; negative: from
+                                // the normal law at (phi0, v_n0), icf eq. 18
+  bool lagged_at_rest = false;  // n0 from v_n = 0 where v_n0 is less: as a guess, an impact tells too much
 };
 
 // Coefficients of a normal law. Which of c0, c1, offset mean what is the law's own matter.
@@ -76,7 +77,7 @@ struct NormalResponse {
   double cost = 0, impulse = 0, slope = 0;
 };
 
-// Precomputed for one contact and one step; 96 bytes, no pointers. Made by Law::make or make_contact().
+// Precomputed for one contact and one step; 112 bytes, no pointers. Made by Law::make or make_contact().
 struct ContactData {
   Vec3 bias = Vec3::Zero();
   NormalData normal;
@@ -84,6 +85,7 @@ struct ContactData {
   double slip = 0;            // sap: R_t [1/kg]; others: eps = rms(mu) eps_s, soft-norm width of mu v_t [m/s]
   double normal_impulse = 0;  // lagged: n0 [N s]
   // similar: |M b|_s of the bias b [m/s] if z and v_hat are counted from there (shift), else 0
+  double least_slip = 0, slip_rate = 0;  // lagged: slip is the larger of least_slip and slip_rate n0
 };
 
 // A contact without stiffness and friction: it never has an impulse.

@@ -14,7 +14,6 @@
 #include <span>
 
 #include "capstan/laws/contact.h"
-#include "capstan/laws/coulomb.h"
 #include "capstan/laws/hertz.h"
 #include "capstan/laws/hunt_crossley.h"
 #include "capstan/laws/kelvin_voigt.h"
@@ -24,15 +23,15 @@
 
 namespace capstan {
 
-// Calls f with a value of the type of the law. sap has its own normal law (Kelvin-Voigt with the near-rigid
-// floor) and takes no notice of normal_law.
+// Calls f with a value of the type of the law. coulomb is regularized_lagged with bounds that the solver
+// finds (solvers/coulomb.cc). sap has its own normal law (Kelvin-Voigt with the near-rigid floor) and takes
+// no notice of normal_law.
 template <class F>
 decltype(auto) with_law(ContactLaw law, NormalLaw normal_law, F&& f) {
   const auto with_normal = [&]<class Normal>(Normal) -> decltype(auto) {
     if (law == ContactLaw::similar) return f(Similar<Normal>());
     if (law == ContactLaw::lagged) return f(Lagged<Normal>());
-    if (law == ContactLaw::regularized_lagged) return f(RegularizedLagged<Normal>());
-    return f(Coulomb<Normal>());
+    return f(RegularizedLagged<Normal>());
   };
   if (law == ContactLaw::sap) return f(Sap());
   if (normal_law == NormalLaw::hertz) return with_normal(Hertz());

@@ -22,15 +22,27 @@ struct LaggedLaw {
     ContactData d;
     d.bias = in.bias;
     d.normal = Normal::make(in);
-    d.normal_impulse = in.lagged_impulse >= 0
-                           ? in.lagged_impulse
-                           : in.dt * Normal::force(in, in.distance, in.v0.z() + in.bias.z());
-    double eps_s = in.stiction_tolerance;
-    if (kRegularized) {
-      eps_s = std::max(eps_s, in.sigma * in.w_t * isotropic_friction(in) * d.normal_impulse);
-    }
-    set_friction(in, eps_s, &d);
+    double v_n = in.v0.z() + in.bias.z();
+    if (in.lagged_at_rest) v_n = std::max(v_n, 0.0);
+    d.normal_impulse =
+        in.lagged_impulse >= 0 ? in.lagged_impulse : in.dt * Normal::force(in, in.distance, v_n);
+    set_friction(in, in.stiction_tolerance, &d);
+    d.least_slip = d.slip;
+    const double mu = isotropic_friction(in);
+    if (kRegularized) d.slip_rate = in.sigma * in.w_t * mu * mu;
+    set_bound(d.normal_impulse, &d);
     return d;
+  }
+
+  // The same contact with friction limited by mu n0.
+  static void set_bound(double n0, ContactData* d) {
+    d->normal_impulse = n0;
+    d->slip = std::max(d->least_slip, d->slip_rate * n0);
+  }
+  // Of the friction (gamma_x, gamma_y) by n0, at a slip.
+  static Vec2 bound_derivative(const ContactData& d, const SoftSlip& slip) {
+    const double part = d.slip > d.least_slip ? 1 - slip.flatness : 1;
+    return {-part * slip.gradient_x, -part * slip.gradient_y};
   }
 
   static void shift(const Vec3& v, ContactData* d) {

@@ -154,30 +154,6 @@ struct Resolvent<Sap> {
   }
 };
 
-// Both masses are compliances in series: n(y) = (y - z)/C with C = mu^2 (R_t + 1/rho_t) + 1/rho_n.
-template <class Normal>
-struct Resolvent<Coulomb<Normal>> {
-  static Vec3 resolve(const ContactData& d, const Vec3& rho, const Vec3& z) {
-    if (Coulomb<Normal>::is_tensor(d)) return Resolvent<Similar<Normal>>::resolve(d, rho, z);
-    return z + resolve_impulse(d, rho, z).cwiseQuotient(rho);
-  }
-
-  // gamma of the law in series with 1/rho, of a contact without a tensor.
-  static Vec3 resolve_impulse(const ContactData& d, const Vec3& rho, const Vec3& z) {
-    const double x = z.x() + d.bias.x(), y = z.y() + d.bias.y(), r = std::sqrt(x * x + y * y);
-    const double separation = z.z() + d.bias.z(), mu = d.mu_xx, slip = d.slip + 1 / rho.x();
-    const auto impulse = [&](double root_of, double stiffness) {
-      if (!(root_of < d.normal.v_hat)) return 0.0;
-      return Normal::evaluate(d.normal, find_normal_root<Normal>(d.normal, stiffness, root_of)).impulse;
-    };
-    double n = impulse(separation, rho.z());
-    if (mu > 0 && r <= mu * slip * n) return {-x / slip, -y / slip, n};
-    if (mu > 0) n = impulse(separation - mu * r, 1 / (mu * mu * slip + 1 / rho.z()));
-    const double friction = r > 0 ? mu * n / r : 0;
-    return {-friction * x, -friction * y, n};
-  }
-};
-
 // For n contacts, u(i) being z at first.
 template <class Law, class U>
 CAPSTAN_INLINE inline void resolve_all(const ContactData* contacts, const Vec3* rho, int n, const U& u) {

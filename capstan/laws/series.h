@@ -119,18 +119,6 @@ struct Series<Similar<Normal>> {
   }
 };
 
-template <class Normal>
-struct Series<Coulomb<Normal>> {
-  static SeriesPoint evaluate(const ContactData& d, const Vec3& rho, const Vec3& z) {
-    if (Coulomb<Normal>::is_tensor(d)) return Series<Similar<Normal>>::evaluate(d, rho, z);
-    SeriesPoint p;
-    p.gamma = Resolvent<Coulomb<Normal>>::resolve_impulse(d, rho, z);
-    Coulomb<Normal>::evaluate(d, z + p.gamma.cwiseQuotient(rho), nullptr, nullptr, &p.G);
-    p.G = in_series(p.G, rho);
-    return p;
-  }
-};
-
 // Two compliances in series are one: the same law with R + 1/rho.
 template <>
 struct Series<Sap> {

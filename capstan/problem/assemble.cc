@@ -282,6 +282,7 @@ struct Assembler {
     in.bias.z() = contacts.gap_rate[i];
     // Others have no impulse of the last step; a late pair has its friction where it touched before.
     if (contacts.kind[i] != ContactKind::touching) in.lagged_impulse = 0;
+    in.lagged_at_rest = o.law == ContactLaw::coulomb;
     in.w_n = std::max(W.z(), 1e-18);
     in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
     in.dt = dt;

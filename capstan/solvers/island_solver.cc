@@ -7,7 +7,8 @@
 
 namespace capstan {
 
-void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island, int* local_tree) {
+void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island,
+                         const std::vector<double>& bounds_of_all, int* local_tree) {
   Vector* const vectors[] = {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best};
   system.begin(p, islands, island, local_tree, static_cast<int>(std::size(vectors)));
   int k = 0;
@@ -18,6 +19,11 @@ void IslandSolver::begin(const Problem& p, const Islands& islands, const Island&
   contacts.resize(system.num_contacts());
   laws.resize(6 * system.num_groups());
   dof_laws.resize(system.num_dof_laws());
+  bounds.clear();
+  if (p.options.law == ContactLaw::coulomb) {
+    bounds.resize(system.num_contacts());
+    for_each([&](auto, int i, int at) { bounds[at].n0 = bounds_of_all[i]; }, [](int, int, int) {});
+  }
   set_laws();
 }
 
@@ -33,6 +39,7 @@ void IslandSolver::set_laws() {
     for (int r = 0; r < c.num_rows && !system.has_contacts(c); ++r) laws[6 * g + r] = p.laws[c.law_begin + r];
   }
   for (int i = 0; i < system.num_dof_laws(); ++i) dof_laws[i] = system.dof_law(i).law;
+  set_bounds();
 }
 
 // Impulses of all laws at contact_v, U and v.
@@ -150,9 +157,15 @@ bool IslandSolver::try_guess(const NewtonOptions& options, double* cost, IslandR
 
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                  std::span<const int> idle) {
-  constexpr int kPatience = 60;   // iterations of the line search; nearly all problems need fewer
-  constexpr double kGood = 1e-3;  // of the tolerance: level enough
   IslandResult result;
+  solve_convex(options, known, go_on, idle, &result);
+  if (problem().options.law == ContactLaw::coulomb) settle_friction(options, known, idle, &result);
+  return result;
+}
+
+void IslandSolver::solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                                std::span<const int> idle, IslandResult* result) {
+  constexpr double kGood = 1e-3;  // of the tolerance: level enough
   if (go_on) {
     system.gather(known.v, v);
   } else {
@@ -160,34 +173,39 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
   }
   v_best = v;
   double best = evaluate(v, false);
-  const bool converged = is_solved(options, options.relative_tolerance, &result);
-  const double residual = result.residual;
+  const bool converged = is_solved(options, options.relative_tolerance, result);
+  const double residual = result->residual;
   if (!go_on && residual > kGood * options.relative_tolerance && try_level()) {
-    if (is_solved(options, options.relative_tolerance, &result) && result.residual < residual) return result;
+    if (is_solved(options, options.relative_tolerance, result) && result->residual < residual) return;
     v = v_best;
     evaluate(v, false);
-    is_solved(options, options.relative_tolerance, &result);
+    is_solved(options, options.relative_tolerance, result);
   }
-  if (converged) return result;
-  if (!go_on && problem().v_guess.size() > 0 && try_guess(options, &best, &result)) return result;
+  if (converged) return;
+  if (!go_on && problem().v_guess.size() > 0 && try_guess(options, &best, result)) return;
   if (options.globalization == Globalization::primal_dual) {
-    start_primal_dual(go_on ? &known : nullptr, result);
-    if (solve_primal_dual(options, known, idle, &result)) return result;
+    start_primal_dual(go_on ? &known : nullptr, *result);
+    if (solve_primal_dual(options, known, idle, bounds.empty() ? 0 : kFollowed, result)) return;
   }
-  // The best of the start, v* and where the primal-dual iteration got to.
-  if (result.iterations > 0 && v.allFinite()) {
+  solve_from_best(options, best, result);
+}
+
+// By line search, from the best of v_best, whose cost is known, v* and where the primal-dual iteration got
+// to.
+void IslandSolver::solve_from_best(const NewtonOptions& options, double best, IslandResult* result) {
+  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
+  if (result->iterations > 0 && v.allFinite()) {
     const double cost = evaluate(v, false);
     if (cost < best) best = cost, v_best = v;
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
   const ContactLaw law = problem().options.law;
-  const bool stiff_friction = law != ContactLaw::sap && law != ContactLaw::coulomb && !contacts.empty();
+  const bool stiff_friction = law != ContactLaw::sap && !contacts.empty();
   solve_line_search(options, options.relative_tolerance,
-                    stiff_friction ? std::min(options.max_iterations, result.iterations + kPatience)
+                    stiff_friction ? std::min(options.max_iterations, result->iterations + kPatience)
                                    : options.max_iterations,
-                    &result);
-  if (!result.converged && v.allFinite()) solve_by_multipliers(options, &result);
-  return result;
+                    result);
+  if (!result->converged && v.allFinite()) solve_by_multipliers(options, result);
 }
 
 // Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
@@ -200,6 +218,7 @@ void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_al
   }
   for_each(
       [&](auto law, int i, int at) {
+        if (!bounds.empty()) workspace->bound[i] = bounds[at].n0;
         if (has_duals) {
           workspace->impulse[i] = dual[at].gamma;
         } else {

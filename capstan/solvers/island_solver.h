@@ -20,6 +20,7 @@ constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on 
 constexpr double kMassFactor = 3;
 constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved any more
 constexpr int kMaxHalvings = 4;
+constexpr int kFollowed = 12;  // iterations of a first solve, law coulomb
 
 struct IslandResult {
   bool converged = false;
@@ -29,6 +30,8 @@ struct IslandResult {
   bool about_right = true;    // where it was interrupted
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
+  int friction_rounds = 0;
+  double cone_violation = 0;
 };
 
 template <class Law>
@@ -82,7 +85,8 @@ struct IslandSolver {
   using Vector = IslandSystem::Vector;
   using ConstVector = IslandSystem::ConstVector;
 
-  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_tree);
+  void begin(const Problem& problem, const Islands& islands, const Island& island,
+             const std::vector<double>& bounds, int* local_tree);
   // From the velocities before the step; or, with `go_on`, from the velocities and impulses of `known`.
   // Returns early, interrupted, when an iterate closes one of the `idle` groups of contacts; those may touch
   // other trees, too, which move as in `known`.
@@ -187,6 +191,9 @@ struct IslandSolver {
     system.calc_impulse(group_impulse, impulse);
   }
 
+  void solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                    std::span<const int> idle, IslandResult* result);
+  void solve_from_best(const NewtonOptions& options, double best, IslandResult* result);
   void set_laws();
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
@@ -196,8 +203,9 @@ struct IslandSolver {
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
 
   // primal_dual.cc
+  // Bounds of friction follow the impulses of its first `num_followed` iterations.
   bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
-                         std::span<const int> idle, IslandResult* result);
+                         std::span<const int> idle, int num_followed, IslandResult* result);
   bool solve_with_last_factor(const NewtonOptions& options, IslandResult* result);
   void start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
   bool is_warm_start_nearer(double imbalance, double cold);
@@ -206,6 +214,7 @@ struct IslandSolver {
   void start_duals(StartDuals from, const NewtonWorkspace* given);
   double resolve_duals(double alpha);
   void accept_duals();
+  void follow_bounds();
   void linearize();
   bool closes_any(std::span<const int> groups, const VecX& v_others) const;
   std::vector<Vec3> mass;             // [contacts] behind each
@@ -225,6 +234,29 @@ struct IslandSolver {
   };
   std::vector<int> worst;
   std::vector<WorstContact> worst_contacts;
+
+  // coulomb.cc
+  void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
+                       IslandResult* result);
+  void set_bounds();
+  double measure_friction();
+  bool find_bound_change();
+  void leave_base();
+  void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
+                         std::span<const int> idle, IslandResult* result);
+  void apply_bounds(const VecX& change);
+  struct Bound {
+    double n0 = 0;                   // [N s]
+    double best_n0 = 0, best_n = 0;  // those of the best round
+    double n = 0, slope = 0;         // normal impulse at v, and how it falls with the normal velocity
+    double error = 0;                // [N s] of friction with the bound n0 in place of n
+    double size = 0;                 // [N s] of the impulse with n
+    Vec2 derivative = Vec2::Zero();  // of friction by n0
+  };
+  std::vector<Bound> bounds;  // [contacts] of the law coulomb; empty for others
+  std::vector<VecX> krylov;   // [contacts] each
+  VecX bound_change;          // [contacts]
+  VecX best_v;                // [dofs]
 
   // line_search.cc
   void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,

@@ -287,6 +287,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
     std::fill(workspace->impulse.begin() + group.contact_begin,
               workspace->impulse.begin() + group.contact_end, Vec3::Zero());
   }
+  workspace->bound.clear();
   workspace->law_impulse.clear();
   workspace->dof_impulse.clear();
   workspace->solvers->find_idle(problem, options, threads, workspace->is_kept);
@@ -298,6 +299,8 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
                           NewtonWorkspace* workspace, SolverReport* total) {
   SolverReport& report = *total;
   workspace->impulse.resize(problem.contacts.size(), Vec3::Zero());
+  for (std::size_t i = workspace->bound.size(); i < problem.contacts.size(); ++i)
+    workspace->bound.push_back(problem.contacts[i].normal_impulse);
   workspace->law_impulse.resize(problem.laws.size(), 0);
   workspace->dof_impulse.resize(problem.dof_laws.size(), 0);
   NewtonWorkspace::Solvers& s = *workspace->solvers;
@@ -310,7 +313,8 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   bool come_in = true;       // something came in since the last solve
   bool about_right = false;  // all islands that were solved last
   for (int round = 0;; ++round, ++report.rounds) {
-    if (options.rough && round > 0 && (about_right || !come_in)) break;
+    const bool leaves = options.rough || !options.settle_friction;  // islands unfinished
+    if (leaves && round > 0 && ((options.rough && about_right) || !come_in)) break;
     find_islands(problem, s.uses, &islands);
     s.assign_idle(problem, islands);
     s.order.clear();
@@ -333,12 +337,12 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       for (int k = island.tree_begin; k < island.tree_end; ++k) workspace->is_kept[islands.trees[k]] = false;
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
-      solver->begin(problem, islands, islands.list[i], s.local_tree.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_tree.data());
       solver->solve(options, *workspace, report.rounds > 0, {});
     });
     const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
-      solver->begin(problem, islands, islands.list[i], s.local_tree.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_tree.data());
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
                                    come_in && round < kMostInterrupts ? idle : std::span<const int>());
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
@@ -372,6 +376,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       report.iterations += result.iterations;
       report.factorizations += result.factorizations;
       report.line_search_evaluations += result.evaluations;
+      report.friction_rounds += result.friction_rounds;
       most = std::max(most, result.iterations);
     }
     report.most_iterations += most;
@@ -382,10 +387,11 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   report.islands = static_cast<int>(islands.list.size());
   report.unfinished = come_in;
   report.converged = !come_in;
-  report.momentum_residual = 0;
+  report.momentum_residual = report.cone_violation = 0;
   for (int i = 0; i < report.islands; ++i) {
     const IslandResult& result = result_of(i);
     report.converged = report.converged && result.converged;
+    report.cone_violation = std::max(report.cone_violation, result.cone_violation);
     report.unfinished = report.unfinished || result.interrupted;
     if (!(result.residual <= report.momentum_residual)) {
       report.momentum_residual = result.residual;
@@ -393,6 +399,17 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       report.at_round_off = result.at_round_off;
     }
   }
+}
+
+void set_bounds(const NewtonWorkspace& workspace, Problem* problem) {
+  with_law(problem->options.law, problem->options.normal_law, [&](auto law) {
+    for (std::size_t i = 0; i < problem->contacts.size(); ++i) {
+      if constexpr (requires(ContactData * d) { decltype(law)::set_bound(0.0, d); }) {
+        if (!is_inert(problem->contacts[i]))
+          decltype(law)::set_bound(workspace.bound[i], &problem->contacts[i]);
+      }
+    }
+  });
 }
 
 void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonWorkspace* workspace) {

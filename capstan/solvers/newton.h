@@ -59,7 +59,8 @@ struct NewtonOptions {
   double absolute_tolerance = 1e-16;  // eps_a [sqrt(J)]
   int max_iterations = 2000;          // the hardest random problems need about 1000
   Globalization globalization = Globalization::primal_dual;
-  bool rough = false;        // only until large islands are about right, see above
+  bool rough = false;           // only until large islands are about right, see above
+  bool settle_friction = true;  // law coulomb: else islands whose friction is off are left unfinished
   int most_worst_rows = 36;  // of the groups of contacts that primal_dual solves apart, at most 36; 0: none
   bool operator==(const NewtonOptions&) const = default;
 };
@@ -70,6 +71,7 @@ struct NewtonWorkspace {
   std::vector<Vec3> impulse;        // [contacts] gamma in the contact frame, on b from a [N s]
   std::vector<double> law_impulse;  // [scalar laws]
   std::vector<double> dof_impulse;  // [dof laws] along the law's own direction
+  std::vector<double> bound;  // [contacts] n0 of lagged friction: as given, or found (law coulomb) [N s]
 
   Islands islands;  // of the contacts and constraints that act
 
@@ -96,6 +98,10 @@ inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& op
 // are. `report` becomes that of both.
 void solve_newton_further(const Problem& problem, const NewtonOptions& options, const Threads& threads,
                           NewtonWorkspace* workspace, SolverReport* report);
+
+// Law coulomb: gives the contacts the bounds of friction that were found, so that the answer is that of the
+// convex problem.
+void set_bounds(const NewtonWorkspace& workspace, Problem* problem);
 
 // Contacts of these groups were changed since the answer in `workspace`, which was changed accordingly, so
 // that momentum is balanced: solve_newton_further() goes on with the islands they are in. Groups all whose

@@ -109,6 +109,20 @@ void IslandSolver::accept_duals() {
   std::swap(dof_dual, dof_dual_try);
 }
 
+// Law coulomb: bounds of friction become the normal impulses of the iterate.
+void IslandSolver::follow_bounds() {
+  for_each(
+      [&](auto law, int, int at) {
+        if constexpr (requires(ContactData * d) { decltype(law)::set_bound(0.0, d); }) {
+          if (is_inert(contacts[at])) return;
+          Vec3 gamma;
+          decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, &gamma, nullptr);
+          decltype(law)::set_bound(bounds[at].n0 = gamma.z(), &contacts[at]);
+        }
+      },
+      [](int, int, int) {});
+}
+
 // Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
 CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
   sum_groups<true>(
@@ -234,7 +248,7 @@ bool IslandSolver::solve_with_last_factor(const NewtonOptions& options, IslandRe
 // From v, its motions and momentum, and the duals. Leaves the last velocity in v and its laws evaluated.
 // False when it stalled.
 bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
-                                     std::span<const int> idle, IslandResult* result) {
+                                     std::span<const int> idle, int num_followed, IslandResult* result) {
   const int most = std::min(kMaxIterations, options.max_iterations);
   double size = merit;  // an energy, too
   for (int k = 0; k < v.size(); ++k) {
@@ -264,6 +278,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     if (!std::isfinite(best)) return false;
     if (best_alpha != last) resolve_duals(best_alpha);
     accept_duals();
+    if (result->iterations <= num_followed) follow_bounds();
     merit = best;
     in_vain = merit < 0.5 * least ? 0 : in_vain + 1;
     least = std::min(least, merit);

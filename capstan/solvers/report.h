@@ -15,6 +15,8 @@ struct SolverReport {
   double momentum_residual =
       0;  // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (sap.txt eq. 26)
   int worst_island = -1;
+  int friction_rounds = 0;    // law coulomb: solves with other bounds of friction, of all islands together
+  double cone_violation = 0;  // law coulomb: largest relative error of friction (coulomb.cc)
   bool at_round_off = false;  // the worst island stopped where round-off hides any further progress
 };
 

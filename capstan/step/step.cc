@@ -196,39 +196,36 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
-    if (is_coulomb) begin_friction(w->contacts, 0, w->assembly.kept, &w->coulomb, &w->problem);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
     const std::vector<double>& ways = w->collision.way;
     newton.rough = static_cast<int>(model.trees.size()) >= kTreesForRough && !ways.empty() &&
                    is_fast(*std::max_element(ways.begin(), ways.end()), w->late);
+    newton.settle_friction = false;
     report.solver = solve_newton(w->problem, newton, threads, &w->newton, w->assembly.kept);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
       const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, glides, threads, w);
-      const bool rubs = is_coulomb && update_friction(report.friction_rounds < kMostFrictionRounds,
-                                                      &w->coulomb, &w->problem, &w->newton);
-      report.friction_rounds += rubs;
-      if (!revised && !rubs && !report.solver.unfinished) break;
+      if (!revised && !report.solver.unfinished) break;
       if (revised) {
         report.times.collide += lap();
         again = wake_touched(model, w->contacts, &w->sleep);
         if (again) break;
-        const int first = static_cast<int>(w->problem.contacts.size());
         add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, threads);
-        if (is_coulomb) begin_friction(w->contacts, first, {}, &w->coulomb, &w->problem);
         add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
         report.times.assemble += lap();
       }
-      if (report.solver.unfinished) w->late.lenience *= kLenience;
+      if (newton.rough && report.solver.unfinished) w->late.lenience *= kLenience;
       newton.rough = newton.rough && revised;
+      newton.settle_friction = !revised;
       solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
       report.times.solve += lap();
     }
   }
   report.times.collide += lap();
+  if (is_coulomb) set_bounds(w->newton, &w->problem);
   if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   report.times.judge = lap();
   balance_trees_with_inner_constraints(model, *state, dt, theta, w);
@@ -255,9 +252,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
   report.asleep = w->sleep.num_asleep;
   report.woken = w->sleep.num_woken;
   report.kept = static_cast<int>(std::count(w->newton.is_kept.begin(), w->newton.is_kept.end(), 1));
-  report.glide = is_coulomb ? w->coulomb.glide : 0;
   w->unchanged.is_known =
-      report.late_contacts == 0 && report.withdrawn_contacts == 0 && report.friction_rounds == 0;
+      report.late_contacts == 0 && report.withdrawn_contacts == 0 && report.solver.friction_rounds == 0;
   for (int i = 0; i < w->contacts.late_begin; ++i)
     report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();

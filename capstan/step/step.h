@@ -12,7 +12,6 @@
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 #include "capstan/step/close_loops.h"
-#include "capstan/step/coulomb.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
 #include "capstan/step/withdraw.h"
@@ -33,8 +32,6 @@ struct Report {
   int ahead_contacts = 0;      // of these, of shapes that were apart and meet in the step (contacts/meet.h)
   int late_contacts = 0;       // likewise, found where the velocities led (contacts/late_contacts.h)
   int withdrawn_contacts = 0;  // taken back (step/withdraw.h)
-  int friction_rounds = 0;     // of the law coulomb, after the first solve (step/coulomb.h)
-  double glide = 0;            // [m] by which the law coulomb is off in distance, at most
   int asleep = 0;              // trees that sleep after the step
   int woken = 0;               // trees that woke in it
   int kept = 0;         // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
@@ -56,7 +53,6 @@ struct Workspace {
   CollisionWorkspace collision;
   LateWorkspace late;
   WithdrawWorkspace withdraw;
-  CoulombWorkspace coulomb;
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;

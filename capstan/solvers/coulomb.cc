@@ -1,0 +1,296 @@
+// Coulomb's law: friction limited by mu times the normal impulse of the same step.
+//
+// With lagged friction (laws/lagged.h) an island's problem is convex for any bounds n0 of its contacts. Its
+// answer v(n0) has normal impulses n(v), and Coulomb's law holds where they are the bounds themselves,
+//
+//   n(v(n0)) = n0.
+//
+// Bounds follow the impulses of the first iterations of a solve. What is left then is done by Newton's method
+// for n0. A change x of the bounds moves the answer, and that the impulses,
+//
+//   H dv = J^T B x,   dn = -diag(n') J_n dv,     B = d gamma_t / d n0,  n' >= 0 the slope of the normal law,
+//
+// and (1 - dn/dx) x = n - n0 is solved by GMRES, each product of which is one back-substitution with the
+// factor of H. (Taking n for the next n0, Haslinger's fixed point, does not converge for what is tall and
+// thin: a domino's friction turns it onto its edge.) v goes along by dv, so that the next convex solve has
+// little to do. Where a contact opens or begins to stick on the way, so that the error does not halve, the
+// part of x at which the error along x vanishes is sought by regula falsi. Every round is a convex problem,
+// certified like any other; what rounds improve is
+//
+//   |gamma_t(v; n) - gamma_t(v; n0)|  <=  kConeTolerance (|gamma| + kSmallContact max |gamma|),
+//
+// the error of friction at its own normal impulse. `cone_violation` is the largest, over the bracket.
+// Contacts that stick need no round, whatever their bounds. Limits: mu = 0, nothing to do. The fixed point
+// need not exist (Painleve's rod, which digs itself in), nor be unique, and large heaps that land may not be
+// settled within kMostRounds: the best round stands, and cone_violation tells.
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/solvers/island_solver.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kConeTolerance = 1e-3;
+constexpr double kSmallContact = 1e-2;
+constexpr int kMostRounds = 8;
+constexpr int kMostIterations = 20;  // in all rounds, until the last one begins
+constexpr int kMostTrials = 5;       // along one change of the bounds
+constexpr int kMostKrylov = 20;      // products in a round
+constexpr double kKrylovTolerance = 0.03;
+constexpr double kGrowth = 4;                    // of bounds where friction jams
+constexpr double kSmallest = 0.1, kLargest = 3;  // of a bound, and a normal impulse, by which it may change
+
+template <class Law>
+constexpr bool kHasBound = requires(ContactData* d) {
+  Law::set_bound(0.0, d);
+};
+
+}  // namespace
+
+void IslandSolver::set_bounds() {
+  if (bounds.empty()) return;
+  for_each(
+      [&](auto law, int, int at) {
+        if constexpr (kHasBound<decltype(law)>) {
+          if (!is_inert(contacts[at])) decltype(law)::set_bound(bounds[at].n0, &contacts[at]);
+        }
+      },
+      [](int, int, int) {});
+}
+
+// At contact_v: returns the cone violation.
+double IslandSolver::measure_friction() {
+  double most = 0, violation = 0;
+  for_each(
+      [&](auto law, int, int at) {
+        if constexpr (kHasBound<decltype(law)>) {
+          using Law = decltype(law);
+          Bound& b = bounds[at];
+          const Vec3& velocity = contact_v[at];
+          Vec3 gamma, other;
+          Mat3 G;
+          Law::evaluate(contacts[at], velocity, nullptr, &gamma, &G);
+          b.n = gamma.z();
+          b.slope = G(2, 2);
+          const Vec3 bias = contacts[at].bias;
+          b.derivative = Law::bound_derivative(
+              contacts[at], SoftSlip(contacts[at], velocity.x() + bias.x(), velocity.y() + bias.y()));
+          ContactData d = contacts[at];
+          Law::set_bound(b.n, &d);
+          Law::evaluate(d, velocity, nullptr, &other, nullptr);
+          b.error = (gamma - other).norm();
+          b.size = other.norm();
+          most = std::max(most, b.size);
+        }
+      },
+      [](int, int, int) {});
+  for (const Bound& b : bounds) {
+    if (b.error > 0) violation = std::max(violation, b.error / (b.size + kSmallContact * most));
+  }
+  return violation;
+}
+
+// Adv = H^-1 J^T B change, and the velocities of contacts that it gives in contact_dv.
+void IslandSolver::apply_bounds(const VecX& change) {
+  for (int g = 0; g < system.num_groups(); ++g) {
+    const ConstraintGroup& c = system.group(g);
+    Vec6 f = Vec6::Zero();
+    int at = system.contact_start[g];
+    for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
+      const Vec2 change_of_friction = bounds[at].derivative * change[at];
+      if (c.num_rows == 3) {
+        f.head<2>() = change_of_friction;
+      } else {
+        f.noalias() += problem().X[i].topRows<2>().transpose() * change_of_friction;
+      }
+    }
+    group_impulse[g] = -f;
+  }
+  system.calc_impulse(group_impulse, impulse);
+  system.solve_again(impulse, Adv);
+  system.calc_motion(Adv, &dU, &contact_dv);
+}
+
+// The change of all bounds that makes them the normal impulses, to first order. Where friction brings about
+// more normal impulse than it was given the bound for (agreement < 0), a jam, that leads away from the
+// answer: there bounds grow until the contact sticks.
+bool IslandSolver::find_bound_change() {
+  const int n = system.num_contacts();
+  dU.resize(system.num_groups());
+  contact_dv.resize(n);
+  evaluate(v, true);
+  gradient = momentum - impulse;
+  if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
+  // GMRES.
+  krylov.resize(kMostKrylov + 1);
+  bound_change.resize(n);
+  double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
+  VecX& first = krylov[0];
+  first.resize(n);
+  for (int i = 0; i < n; ++i) first[i] = bounds[i].n - bounds[i].n0;
+  const double size = first.norm();
+  if (!(size > 0)) return false;
+  first /= size;
+  rest[0] = size;
+  int m = 0;
+  while (m < kMostKrylov && std::abs(rest[m]) > kKrylovTolerance * size) {
+    VecX& next = krylov[m + 1];
+    next.resize(n);
+    apply_bounds(krylov[m]);
+    for (int i = 0; i < n; ++i) next[i] = krylov[m][i] + bounds[i].slope * contact_dv[i].z();
+    for (int j = 0; j <= m; ++j) {
+      R[j][m] = next.dot(krylov[j]);
+      next -= R[j][m] * krylov[j];
+    }
+    double below = next.norm();
+    if (below > 0) next /= below;
+    for (int j = 0; j < m; ++j) {
+      const double a = R[j][m], b = R[j + 1][m];
+      R[j][m] = cosine[j] * a + sine[j] * b;
+      R[j + 1][m] = cosine[j] * b - sine[j] * a;
+    }
+    const double r = std::hypot(R[m][m], below);
+    if (!(r > 0)) break;
+    cosine[m] = R[m][m] / r;
+    sine[m] = below / r;
+    R[m][m] = r;
+    rest[m + 1] = -sine[m] * rest[m];
+    rest[m] *= cosine[m];
+    ++m;
+    if (!(below > 0)) break;
+  }
+  bound_change.setZero();
+  for (int j = m - 1; j >= 0; --j) {
+    for (int i = j + 1; i < m; ++i) rest[j] -= R[j][i] * rest[i];
+    rest[j] /= R[j][j];
+  }
+  for (int j = 0; j < m; ++j) bound_change += rest[j] * krylov[j];
+  if (!bound_change.allFinite()) return false;
+  double agreement = 0;
+  for (int i = 0; i < n; ++i) agreement += bound_change[i] * (bounds[i].n - bounds[i].n0);
+  if (agreement > 0) return true;
+  for (int i = 0; i < n; ++i) bound_change[i] = kGrowth * (bounds[i].n - bounds[i].n0);
+  return true;
+}
+
+// Velocities count from zero again, after a line search.
+void IslandSolver::leave_base() {
+  if (base.squaredNorm() == 0) return;
+  v += base;
+  set_laws();
+  evaluate(v, false);
+}
+
+// The convex problem with the bounds as they are, from v.
+void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
+                                     std::span<const int> idle, IslandResult* total) {
+  set_bounds();
+  IslandResult result;
+  v_best = v;
+  const double cost = evaluate(v, false);
+  if (!is_solved(options, options.relative_tolerance, &result)) {
+    start_duals(StartDuals::from_laws, nullptr);
+    merit = 0;
+    for (int k = 0; k < v.size(); ++k) merit += std::pow(system.scale[k] * gradient[k], 2);
+    dv.setZero();
+    for (Vec6& x : dU) x.setZero();
+    for (Vec3& x : contact_dv) x.setZero();
+    if (options.globalization != Globalization::primal_dual ||
+        !solve_primal_dual(options, known, idle, 0, &result))
+      solve_from_best(options, cost, &result);
+  }
+  if (result.converged) leave_base();
+  ++total->friction_rounds;
+  result.iterations += total->iterations;
+  result.factorizations += total->factorizations;
+  result.evaluations += total->evaluations;
+  result.friction_rounds = total->friction_rounds;
+  *total = result;
+}
+
+void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWorkspace& known,
+                                   std::span<const int> idle, IslandResult* total) {
+  if (!total->converged || total->interrupted || contacts.empty()) return;
+  leave_base();
+  double violation = measure_friction();
+  total->cone_violation = violation;
+  if (violation <= kConeTolerance) return;
+  if (!options.settle_friction) {
+    total->interrupted = true;
+    return;
+  }
+  const int n = system.num_contacts();
+  const auto sum_errors = [&] {
+    double sum = 0;
+    for (const Bound& b : bounds) sum += b.error;
+    return sum;
+  };
+  const auto sum_along = [&] {  // the error along the change of bounds
+    double sum = 0;
+    for (int i = 0; i < n; ++i) sum += bound_change[i] * (bounds[i].n - bounds[i].n0);
+    return sum;
+  };
+  const auto keep = [&] {
+    best_v = v;
+    for (Bound& b : bounds) b.best_n0 = b.n0, b.best_n = b.n;
+  };
+  keep();
+  double least = sum_errors(), part = 1, low = 0, high = kInfinity, at_low = 0, at_high = 0;
+  bool is_better = true;
+  int trials = 0;
+  const int most_iterations = total->iterations + kMostIterations;
+  for (int round = 0; round < kMostRounds && total->iterations < most_iterations; ++round) {
+    if (is_better) {
+      if (!find_bound_change()) break;
+      part = 1, low = 0, high = kInfinity, at_low = sum_along();
+      trials = 0;
+    }
+    for (int i = 0; i < n; ++i) {
+      Bound& b = bounds[i];
+      const double smallest = b.best_n > 0 ? kSmallest * std::min(b.best_n0, b.best_n) : 0;
+      b.n0 =
+          std::clamp(b.best_n0 + part * bound_change[i], smallest, kLargest * std::max(b.best_n, b.best_n0));
+    }
+    if (is_better) {
+      for (int i = 0; i < n; ++i) krylov[0][i] = bounds[i].n0 - bounds[i].best_n0;
+      apply_bounds(krylov[0]);
+      v += Adv;
+    }
+    solve_with_bounds(options, known, idle, total);
+    if (!total->converged || total->interrupted) return;
+    violation = measure_friction();
+    const double error = sum_errors();
+    ++trials;
+    is_better = error < (trials < 3 ? 0.5 : 0.9) * least || violation <= kConeTolerance;
+    if (is_better) {
+      keep();
+      least = error;
+      if (violation <= kConeTolerance) break;
+      continue;
+    }
+    if (trials == kMostTrials) break;
+    const double at = sum_along();
+    if (at < 0) {
+      high = part, at_high = at;
+    } else {
+      low = part, at_low = at;
+    }
+    part = high < kInfinity ? low + (high - low) * std::clamp(at_low / (at_low - at_high), 0.15, 0.85)
+                            : 2 * part;
+  }
+  if (!is_better) {
+    v = best_v;
+    for (Bound& b : bounds) b.n0 = b.best_n0;
+    set_bounds();
+    evaluate(v, false);
+    IslandResult best;
+    is_solved(options, options.relative_tolerance, &best);
+    total->residual = best.residual;
+    total->converged = best.converged;
+    violation = measure_friction();
+  }
+  total->cone_violation = violation;
+}
+
+}  // namespace capstan
