@@ -56,7 +56,7 @@ std::string verdict(const Claim& claim) {
   if (claim.holds) return "holds";
   if (!claim.difference) return "**does not hold**";
   const auto& [why, bound, holds] = *claim.difference;
-  return fmt::format("{}, {}: {}", holds ? "differs" : "**does not hold**, nor", bound, why);
+  return fmt::format("{}, {}: {}", holds ? "differs" : "**does not hold**, nor within its bound", bound, why);
 }
 
 // By rsvg-convert (Debian's librsvg2-bin); false where it is not there or fails.

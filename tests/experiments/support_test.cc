@@ -114,9 +114,10 @@ TEST(Page, TellsWhatHoldsDiffersAndFails) {
   Result beyond = result;  // a difference with a text passes only within its bound
   beyond.claim("c", "2", "9", false, Difference{"we count otherwise", "at most 4", false});
   EXPECT_FALSE(beyond.good());
-  EXPECT_NE(page_part(all_experiments()[0], beyond)
-                .find("| c | 2 | 9 | **does not hold**, nor at most 4: we count otherwise |"),
-            std::string::npos);
+  EXPECT_NE(
+      page_part(all_experiments()[0], beyond)
+          .find("| c | 2 | 9 | **does not hold**, nor within its bound, at most 4: we count otherwise |"),
+      std::string::npos);
   result.claim("d", "4", "5", false);
   EXPECT_FALSE(result.good());
   const std::string part = page_part(all_experiments()[0], result);
