@@ -6,10 +6,19 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace capstan::experiments {
+
+// Where we are known to differ from a paper: a statement of our own, measured in the same run, that can fail
+// as any other.
+struct Difference {
+  std::string why;
+  std::string bound;  // how far we may differ, or what holds in its place: "within 3 %", "above it"
+  bool holds = false;
+};
 
 // One statement of a paper (or of arithmetic), and what came out here.
 struct Claim {
@@ -17,7 +26,9 @@ struct Claim {
   std::string published;  // what the paper, or a formula, says
   std::string measured;
   bool holds = false;
-  std::string difference;  // where we are known to differ, why; such a claim does not make the run fail
+  std::optional<Difference> difference;
+
+  bool good() const { return holds || (difference && difference->holds); }
 };
 
 struct Figure {
@@ -41,9 +52,9 @@ struct Result {
   std::vector<std::string> remarks;  // paragraphs: parameters that the paper leaves open, where we differ
 
   void claim(const std::string& what, const std::string& published, const std::string& measured, bool holds,
-             const std::string& difference = "");
+             const std::optional<Difference>& difference = {});
   void figure(const std::string& name, const std::string& caption, const std::string& svg);
-  bool good() const;  // every claim holds, or differs for a reason that is told
+  bool good() const;  // every claim holds, or differs within its bound
 };
 
 struct Run {

@@ -212,6 +212,12 @@ double fitted_order(const std::vector<double>& x, const std::vector<double>& y) 
   return xy / xx;
 }
 
+double convergence_order(const std::vector<double>& e) {
+  const std::size_t n = e.size();
+  if (n < 3) return std::numeric_limits<double>::quiet_NaN();
+  return std::log(e[n - 1] / e[n - 2]) / std::log(e[n - 2] / e[n - 3]);
+}
+
 double mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;

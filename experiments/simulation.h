@@ -90,6 +90,10 @@ double distance(const Trajectory& a, const Trajectory& b);
 // Slope of log y over log x, least squares: the order of convergence.
 double fitted_order(const std::vector<double>& x, const std::vector<double>& y);
 
+// Order p of e_{k+1} = C e_k^p by the last three errors: 1 for linear, 2 for quadratic convergence. NaN when
+// there are fewer.
+double convergence_order(const std::vector<double>& errors);
+
 double mean(const std::vector<double>& values);
 double median(std::vector<double> values);
 

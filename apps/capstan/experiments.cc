@@ -54,11 +54,14 @@ bool run_one(const Experiment& experiment, const ExperimentsOptions& options) {
   fmt::print("{} ({}, {:.1f} s)\n", experiment.title, experiment.source, wall_seconds() - began);
   for (const Claim& c : result.claims) {
     fmt::print("  {} {}: {}  [published: {}]\n",
-               c.holds                ? "holds  "
-               : c.difference.empty() ? "FAILS  "
-                                      : "differs",
+               c.holds    ? "holds  "
+               : c.good() ? "differs"
+                          : "FAILS  ",
                c.what, c.measured, c.published);
-    if (!c.holds && !c.difference.empty()) fmt::print("          {}\n", c.difference);
+    if (!c.holds && c.difference) {
+      fmt::print("          {}{}: {}\n",
+                 c.difference->holds ? "" : "nor does this hold: ", c.difference->bound, c.difference->why);
+    }
   }
   const std::string trouble = experiments::write_result(experiment, result, options.out);
   if (!trouble.empty()) tell("warning: {}\n", trouble);

@@ -42,6 +42,19 @@ void read_options(YamlFields* root, Options* options) {
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);
   fields.done();
+  if (contact.law == ContactLaw::sap) {
+    fields.no_effect("normal_law", "contact_law sap has its own, kelvin_voigt",
+                     "remove it, or take another law");
+  }
+  if (contact.law == ContactLaw::lagged || contact.law == ContactLaw::similar) {
+    fields.no_effect("sigma", "contact_law lagged and similar have stiction_tolerance only",
+                     "set stiction_tolerance of the materials, or take contact_law regularized_lagged");
+  }
+  if (!options->sleep.on) {
+    for (const char* key : {"sleep_speed", "sleep_time"}) {
+      fields.no_effect(key, "nothing sleeps", "write 'sleep: true', or remove it");
+    }
+  }
 }
 
 bool check_version(YamlFields* root) {
@@ -71,7 +84,7 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
   std::error_code error;
   const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
   session->open_files.push_back(error ? path : canonical.string());
-  YamlReader reader{{path, diagnostics}, *session, scene, {}, {}, {}};
+  YamlReader reader{{path, diagnostics}, *session, scene, {}, {}, {}, {}, {}};
   YamlFields root(reader.source, *tree, "the scene");
   if (tree->kind == YamlNode::Kind::map && check_version(&root)) {
     root.text("name", &scene.name);
@@ -88,6 +101,8 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
     read_couplings(&reader, &root);
     read_keyframes(&reader, &root);
     root.done();
+    if (session->open_files.size() == 1)
+      tell_without_effect(reader);  // a scene around it may drive its joints
     if (num_elements(scene) > session->limits.max_elements) {
       diagnostics->error({path, 0},
                          fmt::format("the scene has {} elements, the limit is {}", num_elements(scene),

@@ -251,11 +251,18 @@ Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& de
   fields.number("dry_friction", &joint.dry_friction, kNotNegative);
   fields.number("rotor_inertia", &joint.rotor_inertia, kNotNegative);
   read_limits(&fields, &joint);
-  fields.number("effort_limit", &joint.effort_limit, kNotNegativeOrInfinite);
-  fields.number("velocity_limit", &joint.velocity_limit, kNotNegativeOrInfinite);
+  if (fields.number("effort_limit", &joint.effort_limit, kNotNegativeOrInfinite))
+    reader->effort_limits.emplace_back(joint.name, fields.where("effort_limit"));
+  if (fields.number("velocity_limit", &joint.velocity_limit, kNotNegativeOrInfinite))
+    reader->velocity_limits.emplace_back(joint.name, fields.where("velocity_limit"));
   read_joint_start(&fields, joint, initial);
   fields.rename(fmt::format("{} joint '{}'", joint_type_name(joint.type), joint.name));
   fields.done();
+  if (!(joint.stiffness > 0)) {
+    for (const char* key : {"spring_reference", "spring_reference_deg"}) {
+      fields.no_effect(key, "the joint has no spring", "give it a stiffness, or remove it");
+    }
+  }
   if (joint.type == JointType::screw && !fields.has("pitch")) {
     fields.error(node, fmt::format("{} is a screw without pitch", fields.what()),
                  "write 'pitch: ...' [m/rad]");
@@ -305,7 +312,7 @@ void read_body(YamlReader* reader, const YamlNode& node, const std::string* pare
   std::vector<int> shapes;
   fields.at_most_one({"shape", "shapes"});
   auto add_shape = [&](const YamlNode& shape) {
-    const int index = read_shape(reader, shape, &body.name);
+    const int index = read_shape(reader, shape, &body.name, body.inertia.has_value());
     if (index >= 0) shapes.push_back(index);
   };
   if (const YamlNode* shape = fields.find("shape")) add_shape(*shape);

@@ -48,6 +48,9 @@ void read_tendon(YamlReader* reader, const YamlNode& node) {
   Range limits;
   if (fields.range("limits", &limits)) tendon.limits = limits;
   fields.done();
+  if (!(tendon.stiffness > 0)) {
+    fields.no_effect("spring_rest", "the tendon has no spring", "give it a stiffness, or remove it");
+  }
   reader->scene.tendons.push_back(std::move(tendon));
 }
 
@@ -63,6 +66,17 @@ void read_gear(YamlFields* fields, Vec6* gear) {
   if (!read_numbers(fields->source(), *node, fields->of("gear"), 1, 6, kAny, &values)) return;
   gear->setZero();
   for (size_t i = 0; i < values.size(); ++i) (*gear)[i] = values[i];
+}
+
+// How many numbers of `gear` count: a degree of freedom of the joint each. Joints that are not known are told
+// by compile().
+int num_gears(const Scene& scene, const Actuator& actuator) {
+  for (const Body& body : scene.bodies) {
+    for (const Joint& joint : body.joints) {
+      if (joint.name == actuator.joint) return num_velocities(joint.type);
+    }
+  }
+  return actuator.joint.empty() ? 1 : 6;
 }
 
 void read_actuator(YamlReader* reader, const YamlNode& node) {
@@ -120,6 +134,10 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
   constexpr const char* kinds[] = {"torque", "pd", "velocity", "general"};
   fields.rename(fmt::format("{} actuator '{}'", kinds[type], actuator.name));
   fields.done();
+  if (actuator.gear.tail<5>().any() && num_gears(reader->scene, actuator) == 1) {
+    fields.no_effect("gear", "all but its first number: what it acts on has one degree of freedom",
+                     "write one number");
+  }
   reader->scene.actuators.push_back(std::move(actuator));
 }
 
@@ -191,6 +209,12 @@ void read_constraint(YamlReader* reader, const YamlNode& node) {
   fields.number("relaxation_time", &constraint.relaxation_time, kNotNegative);
   fields.flag("active", &constraint.active);
   fields.done();
+  if (constraint.type == ConstraintType::ball || constraint.type == ConstraintType::distance) {
+    for (const auto& [key, pose] : {std::pair{"pose_a", constraint.pose_a}, {"pose_b", constraint.pose_b}}) {
+      if (!pose || pose->quat_wxyz.tail<3>().isZero(0)) continue;
+      fields.no_effect(key, "its turn: the constraint holds points only", "write a point, or type: weld");
+    }
+  }
   reader->scene.constraints.push_back(std::move(constraint));
 }
 
@@ -277,6 +301,39 @@ void read_state(YamlFields* fields, const Scene& scene, Keyframe* key) {
       key->control[name] = value;
     }
   });
+}
+
+void tell_without_effect(const YamlReader& reader) {
+  Diagnostics* diagnostics = reader.source.diagnostics;
+  std::set<std::string> driven;
+  for (const Actuator& actuator : reader.scene.actuators) {
+    driven.insert(actuator.joint);
+    for (const Tendon& tendon : reader.scene.tendons) {
+      if (tendon.name != actuator.tendon) continue;
+      for (const Tendon::Term& term : tendon.terms) driven.insert(term.joint);
+    }
+  }
+  const auto others = [](std::size_t count) {
+    return count > 1 ? fmt::format(" (and of {} more)", count - 1) : std::string();
+  };
+  std::vector<std::pair<std::string, Source>> undriven;
+  for (const auto& limit : reader.effort_limits) {
+    if (!driven.count(limit.first)) undriven.push_back(limit);
+  }
+  if (!undriven.empty()) {
+    diagnostics->warning(undriven[0].second,
+                         fmt::format("effort_limit of joint '{}'{} has no effect: no actuator acts on it",
+                                     undriven[0].first, others(undriven.size())),
+                         "add an actuator, or remove it; dry_friction and damping have no limit");
+  }
+  if (!reader.velocity_limits.empty()) {
+    diagnostics->warning(
+        reader.velocity_limits[0].second,
+        fmt::format("velocity_limit of joint '{}'{} has no effect: it is kept for programs that "
+                    "read the scene, but not enforced",
+                    reader.velocity_limits[0].first, others(reader.velocity_limits.size())),
+        "limit the speed in your controller, or give the joint damping");
+  }
 }
 
 void read_couplings(YamlReader* reader, YamlFields* root) {

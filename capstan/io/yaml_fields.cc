@@ -268,6 +268,11 @@ int YamlFields::at_most_one(const std::vector<std::string>& keys) {
   return count;
 }
 
+void YamlFields::no_effect(const std::string& key, const std::string& why, const std::string& remedy) {
+  if (!has(key)) return;
+  source_.diagnostics->warning(where(key), fmt::format("{} has no effect: {}", of(key), why), remedy);
+}
+
 void YamlFields::done() {
   for (size_t i = 0; i < node_.keys.size(); ++i) {
     const std::string& key = node_.keys[i];

@@ -73,6 +73,9 @@ class YamlFields {
   // Of keys that exclude each other, reports when more than one is there; the number that are.
   int at_most_one(const std::vector<std::string>& keys);
 
+  // Where the key is written: a warning that it has no effect here, and why.
+  void no_effect(const std::string& key, const std::string& why, const std::string& remedy);
+
   // Unknown keys, with what was probably meant. Call it when all known keys have been asked for.
   void done();
 

@@ -30,6 +30,8 @@ struct YamlReader {
   std::map<std::string, int> unnamed_shapes;                  // how many have been given each name
   std::map<std::string, int> model_lines;                     // of the models placed, by their names
   std::vector<std::pair<std::string, Source>> model_parents;  // checked when all bodies are known
+  // Joints of this file that are given these limits, and where: told when all actuators are known.
+  std::vector<std::pair<std::string, Source>> effort_limits, velocity_limits;
 
   std::string beside(const std::string& path) const;  // relative paths are relative to the scene file
 };
@@ -44,7 +46,8 @@ bool read_rotation(YamlFields* fields, Vec4* quat_wxyz);
 void read_materials(YamlReader* reader, YamlFields* root);  // materials and pairs
 // Adds to scene.shapes. `body` is the body it is written in, null at the top of the file. The index of the
 // shape in scene.shapes, or -1.
-int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body);
+int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body,
+               bool body_has_inertia = false);
 void read_site(YamlReader* reader, const YamlNode& node, const std::string* body);
 void read_body(YamlReader* reader, const YamlNode& node, const std::string* parent, const std::string& place);
 // A joint's map (or only its type as a word); starting values go to `initial`.
@@ -56,6 +59,7 @@ void read_couplings(YamlReader* reader, YamlFields* root);  // tendons, actuator
 // q, q_deg, v, control, time; names are those of `scene`. Entries replace those that `key` has.
 void read_state(YamlFields* fields, const Scene& scene, Keyframe* key);
 void read_keyframes(YamlReader* reader, YamlFields* root);  // keyframes and initial
+void tell_without_effect(const YamlReader& reader);         // limits of joints that nothing is held to
 
 // An included YAML file, with the files that are open around it known.
 Scene read_yaml_file(const std::string& path, YamlSession* session, Diagnostics* diagnostics);

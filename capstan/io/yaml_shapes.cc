@@ -15,6 +15,8 @@ namespace capstan {
 
 // --- Poses -----------------------------------------------------------------------------------------------
 
+constexpr double kOneTurn = 2 * std::numbers::pi + 0.01;  // [rad] with what rounding leaves of 6.28
+
 bool read_rotation(YamlFields* fields, Vec4* quat_wxyz) {
   // `axis` counts as one of the five ways; `angle` goes with it.
   if (fields->at_most_one({"quat", "rpy", "rpy_deg", "axis", "z_axis"}) > 1) return false;
@@ -47,6 +49,13 @@ bool read_rotation(YamlFields* fields, Vec4* quat_wxyz) {
   for (const auto& [key, unit] :
        {std::pair<const char*, double>{"rpy", 1}, {"rpy_deg", std::numbers::pi / 180}}) {
     if (!fields->vec3(key, &v)) continue;
+    if (unit == 1 && v.cwiseAbs().maxCoeff() > kOneTurn) {
+      fields->source().diagnostics->warning(
+          fields->where(key),
+          fmt::format("{} is [{:g}, {:g}, {:g}] rad, more than a turn, which looks like degrees",
+                      fields->of(key), v[0], v[1], v[2]),
+          fmt::format("angles are radians: write 'rpy_deg: [{:g}, {:g}, {:g}]'", v[0], v[1], v[2]));
+    }
     v *= unit;
     const Vec4 roll = quat_from_axis_angle(Vec3::UnitX(), v[0]),
                pitch = quat_from_axis_angle(Vec3::UnitY(), v[1]),
@@ -56,6 +65,13 @@ bool read_rotation(YamlFields* fields, Vec4* quat_wxyz) {
   }
   double angle = 0;
   if (fields->direction("axis", &v) && fields->angle("angle", &angle)) {
+    if (fields->has("angle") && std::abs(angle) > kOneTurn) {
+      fields->source().diagnostics->warning(
+          fields->where("angle"),
+          fmt::format("{} is {:g} rad, more than a turn, which looks like degrees", fields->of("angle"),
+                      angle),
+          fmt::format("angles are radians: write 'angle_deg: {:g}'", angle));
+    }
     *quat_wxyz = quat_from_axis_angle(v.normalized(), angle);
     return true;
   }
@@ -123,6 +139,8 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   read_friction_tensor(&fields, &material.friction_tensor);
   fields.number("stiction_tolerance", &material.stiction_tolerance, kPositive);
   fields.number("elastic_modulus", &material.elastic_modulus, kPositiveOrInfinite);
+  fields.no_effect("elastic_modulus", "bodies touch at points, and pressure fields are not simulated yet",
+                   "write 'stiffness: ...' [N/m], or remove it");
   fields.done();
   reader->scene.materials.push_back(std::move(material));
 }
@@ -259,7 +277,12 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
   int kind = 0;
   fields->choice("kind", {"convex", "surface", "signed_distance"}, &kind);
   double resolution = SignedDistanceMesh{}.resolution;
-  if (kind == 2) fields->number("resolution", &resolution, kPositive);
+  if (kind == 2 && fields->number("resolution", &resolution, kPositive) &&
+      (resolution < 4 || resolution > 512 || resolution != std::floor(resolution))) {
+    fields->error(*fields->find("resolution"),
+                  fmt::format("{} is {:g}", fields->of("resolution"), resolution),
+                  "write a whole number from 4 to 512");
+  }
   if (!ok) return false;
   const std::string path = reader->beside(file);
   const auto key = std::make_tuple(path, scale.x(), scale.y(), scale.z());
@@ -275,7 +298,8 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
   } else if (kind == 1) {
     *shape = SurfaceMesh{found->second};
   } else {
-    *shape = SignedDistanceMesh{found->second, static_cast<int>(std::clamp(resolution, 4.0, 512.0))};
+    *shape = SignedDistanceMesh{found->second,
+                                static_cast<int>(std::clamp(resolution, 4.0, 512.0))};  // told above
   }
   return true;
 }
@@ -337,7 +361,32 @@ std::string default_shape_name(YamlReader* reader, const std::string& body, cons
 
 }  // namespace
 
-int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body) {
+namespace {
+
+// Keys of a shape that say something about what it does not do.
+void tell_unused_keys(const YamlReader& reader, const ShapeInstance& shape, bool body_has_inertia,
+                      YamlFields* fields) {
+  for (const Body& body : reader.scene.bodies) {
+    if (body.name == shape.body) body_has_inertia = body_has_inertia || body.inertia.has_value();
+  }
+  const char* why = !shape.has_mass        ? "the shape has no mass (visual, or has_mass: false)"
+                    : shape.body == kWorld ? "the shape is on the world, which never moves"
+                    : body_has_inertia     ? "its body has an inertia of its own"
+                    : std::holds_alternative<HalfSpace>(shape.shape) ? "a half space has no volume"
+                                                                     : nullptr;
+  for (const char* key : {"density", "mass"}) {
+    if (why) fields->no_effect(key, why, "remove it");
+  }
+  if (shape.collides) return;
+  for (const char* key :
+       {"material", "group_bits", "mask_bits", "margin", "surface_velocity", "surface_spin"}) {
+    fields->no_effect(key, "the shape does not collide", "remove it");
+  }
+}
+
+}  // namespace
+
+int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body, bool body_has_inertia) {
   YamlFields fields(reader->source, node, body ? fmt::format("a shape of body '{}'", *body) : "a shape");
   if (node.kind != YamlNode::Kind::map) return -1;
   ShapeInstance shape;
@@ -382,6 +431,7 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
   read_color(&fields, &shape.rgba);
   fields.done();
   if (!ok) return -1;
+  tell_unused_keys(*reader, shape, body_has_inertia, &fields);
   if (shape.name.empty()) shape.name = default_shape_name(reader, shape.body, shape.shape);
   reader->scene.shapes.push_back(std::move(shape));
   return static_cast<int>(reader->scene.shapes.size()) - 1;

@@ -83,6 +83,44 @@ void check_material(const Material& m, Diagnostics& d) {
   if (m.friction_tensor) check_tensor(*m.friction_tensor, m.where, quoted("material", m.name), d);
 }
 
+// What the chosen laws have no use for. A material that also has what they do use is made for several laws.
+void tell_unused_by_law(const Scene& scene, Diagnostics& d) {
+  const ContactOptions& o = scene.options.contact;
+  const Material plain;
+  const bool is_sap = o.law == ContactLaw::sap, relaxes = is_sap || o.normal_law == NormalLaw::kelvin_voigt;
+  const std::string law = is_sap
+                              ? "contact_law sap"
+                              : fmt::format("normal_law {}", kNormalLawNames[static_cast<int>(o.normal_law)]);
+  const auto tell = [&](const std::string& what, const std::string& why, const char* remedy,
+                        auto&& is_unused) {
+    const Material* first = nullptr;
+    int count = 0;
+    for (const Material& m : scene.materials) {
+      if (!is_unused(m)) continue;
+      if (count++ == 0) first = &m;
+    }
+    if (count == 0) return;
+    d.warning(first->where,
+              fmt::format("{} of material '{}'{} has no effect: {}", what, first->name,
+                          count > 1 ? fmt::format(" (and of {} more)", count - 1) : "", why),
+              remedy);
+  };
+  const auto has_dissipation = [&](const Material& m) { return m.dissipation != plain.dissipation; };
+  if (!relaxes) {
+    tell("relaxation_time", law + " has no use for it",
+         "write 'dissipation' [s/m], or take normal_law kelvin_voigt",
+         [&](const Material& m) { return m.relaxation_time >= 0 && !has_dissipation(m); });
+  } else {
+    tell("dissipation", law + " has no use for it",
+         "write 'relaxation_time' [s], or take normal_law hunt_crossley",
+         [&](const Material& m) { return has_dissipation(m) && m.relaxation_time < 0; });
+  }
+  if (is_sap) {
+    tell("stiction_tolerance", "contact_law sap has sigma in its place", "set sigma in the options",
+         [&](const Material& m) { return m.stiction_tolerance != plain.stiction_tolerance; });
+  }
+}
+
 }  // namespace
 
 std::string why_unsound(const Shape& shape) {
@@ -127,6 +165,7 @@ void ModelCompiler::compile_materials() {
   model.materials = scene.materials;
   index_names(scene.materials, "material", &material_index, &diagnostics);
   for (const Material& m : scene.materials) check_material(m, diagnostics);
+  tell_unused_by_law(scene, diagnostics);
   for (Material& m : model.materials) {
     if (m.relaxation_time < 0) m.relaxation_time = -1;  // all mean the time step
   }

@@ -6,10 +6,12 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include "capstan/contacts/contacts.h"
 #include "capstan/math/rotation.h"
+#include "capstan/scene/mistakes.h"
 
 namespace capstan {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 constexpr double kLowestDensity = 1, kHighestDensity = 30000;  // [kg/m^3]
 constexpr double kInertiaFactor = 10;
 constexpr double kMassRatio = 1e4;
+constexpr double kMostTurn = 100;  // [rad] of the stiffest mode in a step, with implicit schemes
 constexpr std::size_t kMaxToldOverlaps = 5;
 
 Source body_source(const Scene& scene, const std::string& name) {
@@ -183,16 +186,33 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
 
 void examine_time_step(const Scene& scene, const Model& model, const StepOptions& options,
                        Diagnostics* diagnostics) {
-  const Scheme theta = scheme(options.integrator);
-  if (theta.theta1 > 0 || model.num_velocities() == 0) return;
+  if (model.num_velocities() == 0) return;
+  const bool is_implicit = scheme(options.integrator).theta1 > 0;
   const StiffestMode mode = calc_stiffest_mode(model, initial_state(model));
-  if (is_stable(options.integrator, options.dt, mode.frequency_squared, mode.damping)) return;
+  const double turn = std::sqrt(mode.frequency_squared) * options.dt;  // [rad] of the mode in a step
+  if (is_implicit ? turn <= kMostTurn
+                  : is_stable(options.integrator, options.dt, mode.frequency_squared, mode.damping)) {
+    return;
+  }
   const ModelJoint& joint = model.joints[model.dofs[mode.dof].joint];
   Source where{scene.file, 0};
   for (const Body& body : scene.bodies) {
     for (const Joint& j : body.joints) {
       if (j.name == joint.name) where = j.where;
     }
+  }
+  if (is_implicit) {
+    diagnostics->warning(
+        where,
+        fmt::format(
+            "the spring or PD gain at joint '{}' is so stiff for the inertia there that it swings in {:.2g} "
+            "s, {:.0f} times in a step of {:g} s: no step can follow it, and it acts as if rigid",
+            joint.name, 2 * std::numbers::pi * options.dt / turn, turn / (2 * std::numbers::pi), options.dt),
+        fmt::format(
+            "check the units of the gain and of the inertia; a gain {:.0g} times smaller swings once in 6 "
+            "steps. What is meant to be rigid needs no joint, or a weld constraint",
+            turn * turn));
+    return;
   }
   // Explicit Euler is bounded up to d / w^2, the others to the root of w^2 dt^2 + 2 d dt = 4.
   const double w2 = mode.frequency_squared, d = mode.damping;
@@ -288,6 +308,7 @@ bool is_stable(Integrator integrator, double dt, double frequency_squared, doubl
 }
 
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics) {
+  find_mistakes(scene, options.dt, diagnostics);
   examine_masses(scene, model, diagnostics);
   examine_names("body", scene.bodies, diagnostics);
   std::vector<Joint> joints;

@@ -6,7 +6,9 @@
 //   masses     neighbouring links whose masses differ by > 10^4
 //   names      blanks at the ends, characters that logs quote, names of a kind that differ by case only
 //   start      joint positions outside limits, controls outside their range (start and keyframes)
-//   time step  springs and PD gains that the chosen scheme treats explicitly, beyond its stability limit
+//   units      find_mistakes (scene/mistakes.h): degrees for radians, millimetres for metres, ...
+//   time step  springs and PD gains that the chosen scheme treats explicitly, beyond its stability limit, or
+//              implicitly but so stiff that they swing many times in a step
 //   materials  not used by any shape or pair
 //   overlaps   shapes that may collide and begin inside each other
 #pragma once

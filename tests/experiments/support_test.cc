@@ -20,6 +20,14 @@ TEST(Sums, OrderOfAPowerLaw) {
   EXPECT_NEAR(fitted_order({1, 10}, {5, 0.5}), -1, 1e-12);
 }
 
+// By three errors: what falls by a fixed factor is of order 1 however small that factor is.
+TEST(Sums, OrderOfAnIteration) {
+  EXPECT_NEAR(convergence_order({1, 0.1, 0.01}), 1, 1e-12);
+  EXPECT_NEAR(convergence_order({1e-2, 1e-5, 1e-8}), 1, 1e-12);
+  EXPECT_NEAR(convergence_order({0.3, 1e-1, 1e-2, 1e-4}), 2, 1e-12);
+  EXPECT_TRUE(std::isnan(convergence_order({1, 0.1})));
+}
+
 // The root mean square of sin over whole periods is 1/sqrt 2.
 TEST(Sums, ErrorIntegralIsTheRootMeanSquare) {
   ErrorIntegral error;
@@ -101,13 +109,20 @@ TEST(Page, TellsWhatHoldsDiffersAndFails) {
   Result result;
   result.claim("a | b", "1", "1.01", true);
   EXPECT_TRUE(result.good());
-  result.claim("c", "2", "3", false, "we count otherwise");
+  result.claim("c", "2", "3", false, Difference{"we count otherwise", "at most 4", true});
   EXPECT_TRUE(result.good());
+  Result beyond = result;  // a difference with a text passes only within its bound
+  beyond.claim("c", "2", "9", false, Difference{"we count otherwise", "at most 4", false});
+  EXPECT_FALSE(beyond.good());
+  EXPECT_NE(
+      page_part(all_experiments()[0], beyond)
+          .find("| c | 2 | 9 | **does not hold**, nor within its bound, at most 4: we count otherwise |"),
+      std::string::npos);
   result.claim("d", "4", "5", false);
   EXPECT_FALSE(result.good());
   const std::string part = page_part(all_experiments()[0], result);
   EXPECT_NE(part.find("| a \\| b | 1 | 1.01 | holds |"), std::string::npos) << part;
-  EXPECT_NE(part.find("| c | 2 | 3 | differs: we count otherwise |"), std::string::npos);
+  EXPECT_NE(part.find("| c | 2 | 3 | differs, at most 4: we count otherwise |"), std::string::npos);
   EXPECT_NE(part.find("| d | 4 | 5 | **does not hold** |"), std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 #include "capstan/math/rotation.h"
 #include "capstan/model/model.h"
 #include "capstan/state/state.h"
+#include "tests/support/complaints.h"
 #include "tests/support/random_scene.h"
 
 namespace capstan {
@@ -20,7 +21,7 @@ using test::uniform;
 Scene read_back(const std::string& text) {
   Diagnostics diagnostics;
   Scene scene = read_yaml_text(text, {}, &diagnostics);
-  EXPECT_EQ(diagnostics.text(), "") << text;
+  EXPECT_EQ(complaints(diagnostics), "") << text;
   return scene;
 }
 

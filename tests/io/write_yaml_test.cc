@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "capstan/io/read.h"
+#include "tests/support/complaints.h"
 
 namespace capstan {
 namespace {
@@ -14,7 +15,7 @@ const std::string kEverything = CAPSTAN_SOURCE_DIR "/tests/io/data/everything.ya
 Scene read(const std::string& path) {
   Diagnostics diagnostics;
   Scene scene = read_scene(path, &diagnostics);
-  EXPECT_EQ(diagnostics.text(), "") << path;
+  EXPECT_EQ(complaints(diagnostics), "") << path;
   return scene;
 }
 

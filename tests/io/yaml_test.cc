@@ -10,6 +10,7 @@
 #include "capstan/io/read.h"
 #include "capstan/io/scene_kind.h"
 #include "capstan/math/rotation.h"
+#include "tests/support/complaints.h"
 
 namespace capstan {
 namespace {
@@ -28,7 +29,7 @@ std::string write(const std::string& name, const std::string& text) {
 Scene read(const std::string& text, const std::string& name = "test.yaml") {
   Diagnostics diagnostics;
   Scene scene = read_scene(write(name, text), &diagnostics);
-  EXPECT_EQ(diagnostics.text(), "");
+  EXPECT_EQ(complaints(diagnostics), "");
   return scene;
 }
 

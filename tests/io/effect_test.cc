@@ -1,0 +1,481 @@
+// Nothing in a YAML scene is silently without effect: for every key that docs/scene.md lists there is a small
+// scene that uses it, in which changing it changes what 80 steps lead to, or is told. A key that is added to
+// the page without a case here fails, and so does a key that the readers know and the page does not.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "capstan/io/read.h"
+#include "capstan/step/step.h"
+
+namespace capstan {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string key;            // "section/key" of docs/scene.md
+  std::string scene;          // with `%`
+  std::string base, changed;  // what stands for it
+};
+
+// --- Scenes ----------------------------------------------------------------------------------------------
+
+// A box that lands on the ground and slides. The places: after options, material, body, shape, ground, file.
+std::string slide(const std::string& place) {
+  const auto at = [&](const char* name) { return place == name ? std::string("%") : std::string(); };
+  return "options: {" + at("options") + "}\nmaterials: [{name: m" +
+         std::string(place == "material" ? "" : ", friction: 0.3") + at("material") + "}]\n" +
+         "bodies:\n  - name: a\n" + "    position: [0, 0, 0.0498" + (place == "pose" ? "%" : "") + "]\n" +
+         at("body") + "    joint: {type: free, initial_velocity: [0.5, 0.1, 0, 0, 0, 0.3]}\n" +
+         (place == "shapes"
+              ? "    %\n"
+              : "    shape: {type: box, size: [0.1, 0.1, 0.1], material: m" + at("shape") + "}\n") +
+         "shapes: [{type: half_space" + (place == "ground" ? "" : ", material: m") + at("ground") + "}]\n" +
+         at("file");
+}
+
+// A ball, or what stands for it, that falls onto the ground from 1 cm.
+std::string drop(const std::string& shape, const std::string& ground = "{type: half_space}") {
+  return "bodies: [{name: a, position: [0, 0, 0.11], joint: free, shape: " + shape + "}]\nshapes: [" +
+         ground + "]\n";
+}
+
+// A pendulum with one joint, driven; the place is in the joint, in its body or in the file.
+std::string pendulum(const std::string& joint, const std::string& file = "", const std::string& body = "") {
+  return "bodies:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0]" + joint +
+         "}, shape: {type: box, size: [0.1, 0.1, 0.4], position: [0.02, 0, -0.2]}" + body + "}\n" + file;
+}
+
+std::string other_joint(const std::string& joint) {
+  return "bodies:\n  - {name: a, joint: {" + joint +
+         "}, shape: {type: box, size: [0.1, 0.2, 0.4], position: [0.02, 0.03, -0.2]}}\n";
+}
+
+// Two pendulums side by side, for what couples them.
+std::string two(const std::string& file) {
+  return "bodies:\n"
+         "  - {name: a, joint: {type: revolute, axis: [0, 1, 0], initial: 0.3}, shape: {type: box, size: "
+         "[0.1, 0.1, 0.4], position: [0, 0, -0.2]}}\n"
+         "  - {name: b, position: [0, 0.5, 0], joint: {type: revolute, axis: [0, 1, 0]}, shape: {type: box, "
+         "size: [0.1, 0.1, 0.2], position: [0, 0, -0.1]}}\n" +
+         file;
+}
+
+std::string actuator(const std::string& keys) {
+  return pendulum("", "actuators: [{" + keys + "}]\n");
+}
+
+const std::string kSap = "contact_law: sap";
+
+std::vector<Case> cases() {
+  const std::string mesh = "{type: mesh, file: wedge.obj";
+  const std::string ball_tether =
+      "bodies: [{name: a, position: [0, 0, 1], joint: free, shape: {type: box, size: [0.1, 0.1, "
+      "0.1]}}]\nconstraints: [{";
+  return {
+      {"The file/initial", pendulum("", "%"), "", "initial: {q: {a: 0.2}}\n"},
+      // options
+      {"options/gravity", slide("options"), "", "gravity: [0, 0, -5]"},
+      {"options/dt", slide("options"), "", "dt: 0.004"},
+      {"options/integrator", slide("options"), "", "integrator: midpoint"},
+      {"options/contact_law", slide("options"), "", kSap},
+      {"options/normal_law", slide("options"), "", "normal_law: kelvin_voigt"},
+      {"options/sigma", slide("options"), kSap, kSap + ", sigma: 0.01"},
+      {"options/beta", slide("options"), kSap, kSap + ", beta: 4"},
+      {"options/constraint_beta", "options: {%}\n" + pendulum(", limits: [0.1, 1]"), "",
+       "constraint_beta: 4"},
+      {"options/tolerance", slide("options"), "", "tolerance: 0.1"},
+      {"options/sleep", "options: {%}\n" + drop("{type: sphere, radius: 0.1}"), "",
+       "sleep: true, sleep_speed: 10, sleep_time: 0.01"},
+      {"options/sleep_speed", "options: {%}\n" + drop("{type: sphere, radius: 0.1}"),
+       "sleep: true, sleep_time: 0.01", "sleep: true, sleep_time: 0.01, sleep_speed: 10"},
+      {"options/sleep_time", "options: {%}\n" + drop("{type: sphere, radius: 0.1}"),
+       "sleep: true, sleep_speed: 10", "sleep: true, sleep_speed: 10, sleep_time: 0.01"},
+      {"options/conserve_momentum",
+       "options: {gravity: [0, 0, 0], %}\nbodies:\n  - name: a\n    joint: {type: free, initial_velocity: "
+       "[0, 0, 0, 1, 2, 3]}\n    shape: {type: box, size: [0.1, 0.2, 0.3]}\n    children: [{name: b, joint: "
+       "{type: revolute, axis: [1, 0, 0], initial_velocity: 3}, shape: {type: box, size: [0.1, 0.1, 0.4], "
+       "position: [0, 0.3, 0.2]}}]\n",
+       "", "conserve_momentum: false"},
+      {"options/collide_parent_child",
+       "options: {%}\n" + pendulum("", "",
+                                   ", children: [{name: b, position: [0, 0, -0.35], joint: {type: "
+                                   "prismatic}, shape: {type: sphere, radius: 0.08}}]"),
+       "", "collide_parent_child: true"},
+      {"options/balance_inertia",
+       "options: {%}\nbodies: [{name: a, joint: free, inertia: {mass: 1, moments: [1, 1, 9]}}]\n", "",
+       "balance_inertia: true"},
+      // pose
+      {"pose/position", slide("pose"), "", "5"},
+      {"pose/quat", slide("body"), "", "    quat: [1, 0.1, 0, 0]\n"},
+      {"pose/rpy", slide("body"), "", "    rpy: [0.1, 0, 0]\n"},
+      {"pose/rpy_deg", slide("body"), "", "    rpy_deg: [10, 0, 0]\n"},
+      {"pose/axis", slide("body"), "    angle: 0.1\n    axis: [1, 0, 0]\n",
+       "    angle: 0.1\n    axis: [0, 1, 0]\n"},
+      {"pose/angle", slide("body"), "    angle: 0.1\n    axis: [1, 0, 0]\n",
+       "    angle: 0.2\n    axis: [1, 0, 0]\n"},
+      {"pose/angle_deg", slide("body"), "    angle_deg: 3\n    axis: [1, 0, 0]\n",
+       "    angle_deg: 9\n    axis: [1, 0, 0]\n"},
+      {"pose/z_axis", slide("body"), "", "    z_axis: [0.1, 0, 1]\n"},
+      // bodies
+      {"bodies (and children)/parent",
+       "bodies: [{name: t, position: [0, 0, 2]}, {name: a, %joint: free, shape: {type: sphere, radius: "
+       "0.1}}]\nshapes: [{type: half_space}]\n",
+       "", "parent: t, "},
+      {"bodies (and children)/joint", other_joint("%"), "type: revolute", "type: prismatic"},
+      {"bodies (and children)/joints",
+       "bodies: [{name: a, joints: [{type: prismatic}%], shape: {type: box, size: [0.1, 0.1, 0.4], position: "
+       "[0.2, 0, 0]}}]\n",
+       "", ", {type: revolute, axis: [0, 1, 0]}"},
+      {"bodies (and children)/inertia", slide("body"), "",
+       "    inertia: {mass: 3, moments: [0.1, 0.1, 0.1]}\n"},
+      {"bodies (and children)/mass", slide("body"), "", "    mass: 7\n"},
+      {"bodies (and children)/shape", slide("shapes"), "shape: {type: sphere, radius: 0.05}",
+       "shape: {type: box, size: [0.1, 0.1, 0.1]}"},
+      {"bodies (and children)/shapes", slide("shapes"), "shapes: [{type: sphere, radius: 0.05}]",
+       "shapes: [{type: box, size: [0.1, 0.1, 0.1]}]"},
+      {"bodies (and children)/gravity_compensated", slide("body"), "", "    gravity_compensated: true\n"},
+      {"bodies (and children)/children", pendulum("", "", "%"), "",
+       ", children: [{name: b, shape: {type: sphere, radius: 0.1}}]"},
+      // inertia
+      {"inertia/mass", pendulum("", "", ", inertia: {moments: [1, 1, 1], com: [0.1, 0, 0], mass: %}"), "1",
+       "2"},
+      {"inertia/com", pendulum("", "", ", inertia: {moments: [1, 1, 1], mass: 1, com: [%, 0, 0]}"), "0.1",
+       "0.2"},
+      {"inertia/moments", pendulum("", "", ", inertia: {mass: 1, com: [0.1, 0, 0], moments: [1, %, 1]}"), "1",
+       "2"},
+      {"inertia/products",
+       other_joint("type: ball, initial_velocity: [1, 2, 3]}, inertia: {mass: 1, com: [0.1, 0, 0], moments: "
+                   "[1, 1, 1]%"),
+       "", ", products: [0.1, 0, 0]"},
+      {"inertia/matrix",
+       pendulum("", "", ", inertia: {mass: 1, com: [0.1, 0, 0], matrix: [[1, 0, 0], [0, %, 0], [0, 0, 1]]}"),
+       "1", "2"},
+      {"inertia/quat", pendulum("", "", ", inertia: {mass: 1, com: [0.1, 0, 0], moments: [1, 2, 2]%}"), "",
+       ", quat: [1, 0, 0, 1]"},
+      {"inertia/rpy", pendulum("", "", ", inertia: {mass: 1, com: [0.1, 0, 0], moments: [1, 2, 2]%}"), "",
+       ", rpy: [0, 0, 1]"},
+      // joint
+      {"joint/type", other_joint("%"), "type: revolute", "type: ball"},
+      {"joint/position", pendulum("%"), "", ", position: [0.1, 0, 0]"},
+      {"joint/axis", other_joint("type: revolute%"), ", axis: [0, 1, 0]", ", axis: [1, 0, 0]"},
+      {"joint/axis2", other_joint("type: universal, axis: [0, 1, 0]%"), "", ", axis2: [1, 0, 1]"},
+      {"joint/pitch", other_joint("type: screw, pitch: %"), "0.1", "0.2"},
+      {"joint/reference", pendulum("%"), "", ", reference: 0.3"},
+      {"joint/reference_deg", pendulum("%"), "", ", reference_deg: 3"},
+      {"joint/stiffness", pendulum("%"), "", ", stiffness: 20"},
+      {"joint/spring_reference", pendulum(", stiffness: 20%"), "", ", spring_reference: 0.3"},
+      {"joint/spring_reference_deg", pendulum(", stiffness: 20%"), "", ", spring_reference_deg: 3"},
+      {"joint/damping", pendulum("%"), "", ", damping: 2"},
+      {"joint/dry_friction", pendulum("%"), "", ", dry_friction: 0.2"},
+      {"joint/rotor_inertia", pendulum("%"), "", ", rotor_inertia: 1"},
+      {"joint/limits", pendulum("%"), "", ", limits: [-1, -0.1]"},
+      {"joint/limits_deg", pendulum("%"), "", ", limits_deg: [-90, -3]"},
+      {"joint/effort_limit", pendulum("%", "actuators: [{type: torque, joint: a, control: 5}]\n"), "",
+       ", effort_limit: 2"},
+      {"joint/velocity_limit", pendulum("%"), "", ", velocity_limit: 0.001"},
+      {"joint/initial", pendulum("%"), "", ", initial: 0.1"},
+      {"joint/initial_deg", pendulum("%"), "", ", initial_deg: 3"},
+      {"joint/initial_velocity", pendulum("%"), "", ", initial_velocity: 1"},
+      // shapes
+      {"shapes/type", drop("{type: %, radius: 0.1}"), "sphere", "capsule, length: 0.1"},
+      {"shapes/body",
+       "bodies: [{name: a, joint: free, shape: {type: sphere, radius: 0.1}}]\nshapes: [{type: box, size: "
+       "[0.1, 0.1, 0.1]%}]\n",
+       "", ", body: a"},
+      {"shapes/radius", drop("{type: sphere, radius: %}"), "0.1", "0.09"},
+      {"shapes/size", drop("{type: box, size: [0.1, 0.1, %]}"), "0.2", "0.19"},
+      {"shapes/length", drop("{type: capsule, radius: 0.05, length: %}"), "0.1", "0.09"},
+      {"shapes/from", drop("{type: capsule, radius: 0.05, to: [0, 0, 0.1], from: [0, 0, %]}"), "0", "-0.1"},
+      {"shapes/to", drop("{type: capsule, radius: 0.05, from: [0, 0, -0.05], to: [0, %, 0.1]}"), "0", "0.1"},
+      {"shapes/radii", drop("{type: ellipsoid, radii: [0.1, 0.1, %]}"), "0.1", "0.09"},
+      {"shapes/file", drop("{type: mesh, scale: 0.1, file: %}"), "wedge.obj", "wedge2.obj"},
+      {"shapes/scale", drop(mesh + ", scale: %}"), "0.1", "0.2"},
+      {"shapes/kind", drop(mesh + ", scale: 0.1, kind: %}"), "convex", "signed_distance"},
+      {"shapes/heights",
+       drop("{type: sphere, radius: 0.1}",
+            "{type: height_field, size: [2, 2], base: 1, heights: [[0, 0], [0, %]]}"),
+       "0", "0.5"},
+      {"shapes/material", slide("ground"), ", material: m", ""},
+      {"shapes/density", slide("shape"), "", ", density: 4000"},
+      {"shapes/mass", slide("shape"), "", ", mass: 4"},
+      {"shapes/visual", slide("ground"), "", ", visual: true"},
+      {"shapes/collides", slide("ground"), "", ", collides: false"},
+      {"shapes/has_mass", pendulum("", "shapes: [{type: box, body: a, size: [0.1, 0.3, 0.1]%}]\n"), "",
+       ", has_mass: false"},
+      {"shapes/group_bits", slide("ground"), ", mask_bits: 0", ", mask_bits: 0, group_bits: 2"},
+      {"shapes/mask_bits", slide("ground"), ", group_bits: 2", ", group_bits: 2, mask_bits: 2"},
+      {"shapes/margin", slide("ground"), "", ", margin: 0.01"},
+      {"shapes/surface_velocity", slide("ground"), "", ", surface_velocity: [1, 0, 0]"},
+      {"shapes/surface_spin", slide("ground"), "", ", surface_spin: [0, 0, 3]"},
+      // materials
+      {"materials/stiffness", slide("material"), "", ", stiffness: 1e5"},
+      {"materials/stiffness_per_kilogram", slide("material"), "", ", stiffness_per_kilogram: 1e5"},
+      {"materials/dissipation", slide("material"), "", ", dissipation: 5"},
+      {"materials/relaxation_time",
+       "options: {normal_law: kelvin_voigt}\n" +
+           slide("material").substr(slide("material").find("materials:")),
+       "", ", relaxation_time: 0.1"},
+      {"materials/friction", slide("material"), "", ", friction: 0.1"},
+      {"materials/friction_tensor", slide("material"), "", ", friction_tensor: {along: 0.1, across: 0.7}"},
+      {"materials/stiction_tolerance", slide("material"), "", ", stiction_tolerance: 0.01"},
+      {"materials/elastic_modulus", slide("material"), "", ", elastic_modulus: 1e5"},
+      // models
+      {"models/file", "models: [{name: x, file: %}]\n", "ball.yaml", "box.yaml"},
+      {"models/parent",
+       "bodies: [{name: t, position: [0, 0, 2]}]\nmodels: [{name: x, file: ball.yaml%}]\nshapes: [{type: "
+       "half_space, position: [0, 0, -0.2]}]\n",
+       "", ", parent: t"},
+      {"models/joint", "models: [{name: x, file: ball.yaml%}]\n", "", ", joint: weld"},
+      {"models/keyframe", "models: [{name: x, file: swing.yaml%}]\n", "", ", keyframe: up"},
+      {"models/initial", "models: [{name: x, file: swing.yaml%}]\n", "", ", initial: {q: {a: 1}}"},
+      {"models/repeat", "models: [{name: x, file: ball.yaml%}]\n", "",
+       ", repeat: {count: 2, spacing: [1, 0, 0]}"},
+      {"models/use_options", "models: [{name: x, file: ball.yaml%}]\n", "", ", use_options: true"},
+      // tendons
+      {"tendons/joints", two("tendons: [{name: t, stiffness: 5, joints: {a: 1, b: %}}]\n"), "1", "2"},
+      {"tendons/stiffness", two("tendons: [{name: t, joints: {a: 1, b: 1}%}]\n"), "", ", stiffness: 5"},
+      {"tendons/damping", two("tendons: [{name: t, joints: {a: 1}%}]\n"), "", ", damping: 5"},
+      {"tendons/dry_friction", two("tendons: [{name: t, joints: {a: 1, b: 1}%}]\n"), "",
+       ", dry_friction: 0.3"},
+      {"tendons/rotor_inertia", two("tendons: [{name: t, joints: {a: 1}%}]\n"), "", ", rotor_inertia: 1"},
+      {"tendons/spring_rest", two("tendons: [{name: t, joints: {a: 1, b: 1}, stiffness: 5%}]\n"), "",
+       ", spring_rest: 0.5"},
+      {"tendons/limits", two("tendons: [{name: t, joints: {a: 1, b: 1}%}]\n"), "", ", limits: [0.3, 1]"},
+      // actuators
+      {"actuators/type", actuator("joint: a, damping: 2, target: 1, type: %"), "velocity",
+       "pd, stiffness: 9"},
+      {"actuators/joint", two("actuators: [{type: torque, control: 1, joint: %}]\n"), "a", "b"},
+      {"actuators/tendon",
+       two("tendons: [{name: t, joints: {a: 1}}, {name: u, joints: {b: 1}}]\nactuators: [{type: torque, "
+           "control: 1, tendon: %}]\n"),
+       "t", "u"},
+      {"actuators/stiffness", actuator("joint: a, type: pd, target: 1, stiffness: %"), "5", "6"},
+      {"actuators/damping", actuator("joint: a, type: pd, stiffness: 5, target: 1%"), "", ", damping: 1"},
+      {"actuators/target", actuator("joint: a, type: pd, stiffness: 5%"), "", ", target: 1"},
+      {"actuators/target_deg", actuator("joint: a, type: pd, stiffness: 5%"), "", ", target_deg: 9"},
+      {"actuators/control", actuator("joint: a, type: torque%"), "", ", control: 1"},
+      {"actuators/gain", actuator("joint: a, type: general, control: 1%"), "", ", gain: 3"},
+      {"actuators/bias", actuator("joint: a, type: general, control: 1%"), "", ", bias: [1, 0, 0]"},
+      {"actuators/gear", actuator("joint: a, type: torque, control: 1%"), "", ", gear: 2"},
+      {"actuators/effort_limit", actuator("joint: a, type: torque, control: 5%"), "", ", effort_limit: 1"},
+      {"actuators/force_range", actuator("joint: a, type: torque, control: 5%"), "",
+       ", force_range: [-1, 1]"},
+      {"actuators/control_range", actuator("joint: a, type: torque, control: 5%"), "",
+       ", control_range: [-1, 1]"},
+      // constraints
+      {"constraints/type", ball_tether + "body_a: a, point_a: [0.3, 0, 0], type: %}]\n", "ball", "weld"},
+      {"constraints/body_a", two("constraints: [{type: weld, body_a: %}]\n"), "a", "b"},
+      {"constraints/body_b", two("constraints: [{type: weld, body_a: a%}]\n"), "", ", body_b: b"},
+      {"constraints/point_a", ball_tether + "body_a: a, type: ball, point_a: [%, 0, 0]}]\n", "0.3", "0.2"},
+      {"constraints/point_b", ball_tether + "body_a: a, type: ball, point_a: [0.3, 0, 0]%}]\n", "",
+       ", point_b: [0.35, 0, 1]"},
+      {"constraints/pose_a",
+       ball_tether + "body_a: a, type: weld, pose_b: {position: [0, 0, 1]}, pose_a: {rpy: [%, 0, 0]}}]\n",
+       "0", "0.1"},
+      {"constraints/pose_b", ball_tether + "body_a: a, type: weld, pose_b: {position: [0, 0, %]}}]\n", "1",
+       "1.1"},
+      {"constraints/distance",
+       ball_tether + "body_a: a, type: distance, point_a: [0, 0, 0], point_b: [0, 0, 0], distance: %}]\n",
+       "1", "1.1"},
+      {"constraints/joint_a", two("constraints: [{type: coupler, joint_a: %}]\n"), "a", "b"},
+      {"constraints/joint_b", two("constraints: [{type: coupler, joint_a: a%}]\n"), "", ", joint_b: b"},
+      {"constraints/multiplier", two("constraints: [{type: coupler, joint_a: a, joint_b: b%}]\n"), "",
+       ", multiplier: 2"},
+      {"constraints/offset", two("constraints: [{type: coupler, joint_a: a, joint_b: b%}]\n"), "",
+       ", offset: 0.5"},
+      {"constraints/polynomial", two("constraints: [{type: coupler, joint_a: a, joint_b: b%}]\n"), "",
+       ", polynomial: [0, 3]"},
+      {"constraints/stiffness", ball_tether + "body_a: a, type: ball, point_a: [0.3, 0, 0]%}]\n", "",
+       ", stiffness: 100"},
+      {"constraints/relaxation_time",
+       ball_tether + "body_a: a, type: ball, point_a: [0.3, 0, 0], stiffness: 100%}]\n", "",
+       ", relaxation_time: 0.2"},
+      {"constraints/active", ball_tether + "body_a: a, type: ball, point_a: [0.3, 0, 0]%}]\n", "",
+       ", active: false"},
+      // keyframes and initial
+      {"keyframes and initial/time", pendulum("", "initial: {%}\n"), "", "time: 2"},
+      {"keyframes and initial/q", pendulum("", "initial: {%}\n"), "", "q: {a: 1}"},
+      {"keyframes and initial/q_deg", pendulum("", "initial: {%}\n"), "", "q_deg: {a: 9}"},
+      {"keyframes and initial/v", pendulum("", "initial: {%}\n"), "", "v: {a: 1}"},
+      {"keyframes and initial/control", pendulum("", "actuators: [{type: torque, joint: a}]\ninitial: {%}\n"),
+       "", "control: {a: 1}"},
+  };
+}
+
+// What is not simulated and not meant to be, or is each of the keys within it.
+const std::map<std::string, std::string> kNotSimulated = {
+    {"The file/capstan", "the version"},
+    {"The file/name", "a name"},
+    {"The file/materials", "a list"},
+    {"The file/pairs", "a list"},
+    {"The file/bodies", "a list"},
+    {"The file/shapes", "a list"},
+    {"The file/sites", "named frames, for programs"},
+    {"The file/models", "a list"},
+    {"The file/tendons", "a list"},
+    {"The file/actuators", "a list"},
+    {"The file/constraints", "a list"},
+    {"The file/excludes", "a list"},
+    {"The file/keyframes", "starts to choose from"},
+    {"The file/options", "a map"},
+    {"options/duration", "how long a run lasts"},
+    {"bodies (and children)/name", "a name"},
+    {"bodies (and children)/sites", "named frames, for programs"},
+    {"joint/name", "a name"},
+    {"shapes/name", "a name"},
+    {"shapes/color", "drawn"},
+    {"shapes/resolution",
+     "how finely a distance grid is sampled: on the flat faces of a wedge nothing changes"},
+    {"shapes/base", "how thick the ground is; what has sunk below it is rare"},
+    {"materials/name", "a name"},
+    {"models/name", "a name"},
+    {"tendons/name", "a name"},
+    {"actuators/name", "a name"},
+    {"constraints/name", "a name"},
+    {"keyframes and initial/name", "a name"},
+};
+
+// --- What a scene leads to -------------------------------------------------------------------------------
+
+struct Outcome {
+  std::string state;  // bits of q, v and time after the steps; what went wrong, if anything
+  std::string told;   // diagnostics
+};
+
+Outcome simulate(const fs::path& folder, const std::string& text) {
+  const fs::path path = folder / "case.yaml";
+  std::ofstream(path) << "capstan: 1\n" << text;
+  Diagnostics diagnostics;
+  const Scene scene = read_scene(path.string(), &diagnostics);
+  const Model model = compile(scene, &diagnostics);
+  Outcome outcome{"", diagnostics.text()};
+  if (!diagnostics.ok()) return {"not compiled", diagnostics.text()};
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  const StepOptions options = step_options(model);
+  try {
+    for (int i = 0; i < 80; ++i) step(model, options, {}, &state, &workspace);
+  } catch (const StepFailure& failure) {
+    return {"failed", fmt::format("error: {}", failure.what())};  // no case is meant to
+  }
+  std::ostringstream bits;
+  bits << std::hexfloat << state.q.transpose() << " | " << state.v.transpose() << " | " << state.time;
+  outcome.state = bits.str();
+  return outcome;
+}
+
+std::string put(std::string text, const std::string& what) {
+  const std::size_t at = text.find('%');
+  EXPECT_NE(at, std::string::npos) << text;
+  return at == std::string::npos ? text : text.replace(at, 1, what);
+}
+
+class Effect : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder = fs::path(testing::TempDir()) / "capstan_effect";
+    fs::create_directories(folder);
+    for (const char* name : {"wedge.obj", "wedge2.obj"}) {
+      std::ofstream(folder / name) << "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 " << (name[5] == '2' ? 2 : 1)
+                                   << "\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+    }
+    std::ofstream(folder / "ball.yaml") << "capstan: 1\noptions: {gravity: [0, 0, -5]}\nbodies: [{name: a, "
+                                           "joint: free, shape: {type: sphere, radius: 0.1}}]\n";
+    std::ofstream(folder / "box.yaml")
+        << "capstan: 1\nbodies: [{name: a, joint: {type: prismatic}, shape: {type: box, size: [1, 1, 1]}}]\n";
+    std::ofstream(folder / "swing.yaml") << "capstan: 1\n"
+                                         << pendulum("") << "keyframes: [{name: up, q: {a: 3}}]\n";
+  }
+  fs::path folder;
+};
+
+TEST_F(Effect, OfEveryKeyIsSeenOrItIsToldThatThereIsNone) {
+  for (const Case& c : cases()) {
+    if (kNotSimulated.count(c.key)) continue;
+    const Outcome base = simulate(folder, put(c.scene, c.base)),
+                  changed = simulate(folder, put(c.scene, c.changed));
+    EXPECT_EQ(base.told.find("error"),
+              c.key == "options/balance_inertia" ? base.told.find("error") : std::string::npos)
+        << c.key << "\n"
+        << base.told;
+    EXPECT_EQ(changed.told.find("error"), std::string::npos) << c.key << "\n" << changed.told;
+    EXPECT_EQ(changed.told.find("unknown key"), std::string::npos) << c.key << "\n" << changed.told;
+    EXPECT_TRUE(base.state != changed.state || changed.told.find(" has no effect: ") != std::string::npos)
+        << c.key << ": '" << c.base << "' and '" << c.changed << "' lead to the same, and nothing is told:\n"
+        << changed.told << put(c.scene, c.changed);
+  }
+}
+
+// The judge can fail: a key that only names something changes nothing, and nothing is told.
+TEST_F(Effect, OfANameIsNone) {
+  const std::string scene = pendulum(", name: %");
+  const Outcome base = simulate(folder, put(scene, "hinge")), changed = simulate(folder, put(scene, "pivot"));
+  EXPECT_EQ(base.state, changed.state);
+  EXPECT_EQ(changed.told, "");
+}
+
+// --- Is any key missing? -----------------------------------------------------------------------------------
+
+// "section/key" for each key in the first column of the tables after "## Every key".
+std::set<std::string> documented_keys() {
+  std::ifstream page(CAPSTAN_SOURCE_DIR "/docs/scene.md");
+  std::set<std::string> keys;
+  std::string line, section;
+  bool begun = false;
+  while (std::getline(page, line)) {
+    if (line == "## Every key") begun = true;
+    if (line == "## Limits") break;
+    if (line.rfind("### ", 0) == 0) section = line.substr(4);
+    if (!begun || line.rfind("| `", 0) != 0) continue;
+    const std::string cell = line.substr(2, line.find(" |", 2) - 2);
+    const std::regex word("`([a-z0-9_]+)`");
+    for (std::sregex_iterator it(cell.begin(), cell.end(), word), end; it != end; ++it)
+      keys.insert(section + "/" + (*it)[1].str());
+  }
+  return keys;
+}
+
+TEST(EveryKey, OfThePageHasACase) {
+  const std::set<std::string> keys = documented_keys();
+  EXPECT_GT(keys.size(), 120u);
+  std::set<std::string> covered;
+  for (const Case& c : cases()) covered.insert(c.key);
+  for (const auto& [key, why] : kNotSimulated) covered.insert(key);
+  for (const std::string& key : keys) EXPECT_TRUE(covered.count(key)) << key << " has no case here: add one";
+  for (const std::string& key : covered) EXPECT_TRUE(keys.count(key)) << key << " is not on the page";
+}
+
+// Every key that a reader asks for stands, in backquotes, somewhere on the page.
+TEST(EveryKey, OfTheReadersIsOnThePage) {
+  std::ifstream file(CAPSTAN_SOURCE_DIR "/docs/scene.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::regex call(
+      "(?:number|integer|vec3|flag|text|range|choice|direction|angle|each|find|read_reference|read_values)\\("
+      "(?:&?fields, )?\"([a-z0-9_]+)\"");
+  int count = 0;
+  for (const char* name :
+       {"yaml.cc", "yaml_bodies.cc", "yaml_couplings.cc", "yaml_models.cc", "yaml_shapes.cc"}) {
+    std::ifstream source(std::string(CAPSTAN_SOURCE_DIR "/capstan/io/") + name);
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    for (std::sregex_iterator it(text.begin(), text.end(), call), end; it != end; ++it, ++count) {
+      const std::string key = (*it)[1].str();
+      if (key.back() == '_') continue;  // pose_a and pose_b, put together
+      // Within `{along: ...}` and the like the key ends with a colon.
+      EXPECT_TRUE(page.find("`" + key + "`") != std::string::npos ||
+                  page.find(key + ":") != std::string::npos)
+          << name << " reads '" << key << "', which docs/scene.md does not have";
+    }
+  }
+  EXPECT_GT(count, 90);
+}
+
+}  // namespace
+}  // namespace capstan
