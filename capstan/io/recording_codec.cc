@@ -14,7 +14,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "recordings are little-endian");
 static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
 
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
@@ -180,7 +180,7 @@ Bytes encode_header(const RecordingHeader& h) {
   const StepOptions& o = h.options;
   for (const double x :
        {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta, o.newton.relative_tolerance,
-        o.newton.absolute_tolerance, o.sleep.speed, o.sleep.time, h.duration}) {
+        o.newton.absolute_tolerance, o.sleep.speed, o.sleep.time, h.duration, o.contact.recovery_speed}) {
     out.put(x);
   }
   for (const int x : {static_cast<int>(o.integrator), static_cast<int>(o.contact.law),
@@ -223,7 +223,11 @@ RecordingHeader decode_header(const Bytes& bytes) {
     if (!std::isfinite(*x) || *x < 0)
       throw std::runtime_error(fmt::format("an option of the step is {}", *x));
   }
-  for (const double x : {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta}) {
+  o.contact.recovery_speed = in.get<double>();
+  if (std::isnan(o.contact.recovery_speed) || o.contact.recovery_speed < 0)
+    throw std::runtime_error(fmt::format("an option of the step is {}", o.contact.recovery_speed));
+  for (const double x :
+       {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta, o.contact.recovery_speed}) {
     if (x == 0) throw std::runtime_error("an option of the step is 0");
   }
   const auto integer = [&in](int least, int most) {

@@ -345,6 +345,7 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   options.scalar("sigma", contact.sigma, plain.contact.sigma)
       .scalar("beta", contact.beta, plain.contact.beta)
       .scalar("constraint_beta", contact.constraint_beta, plain.contact.constraint_beta)
+      .scalar("recovery_speed", contact.recovery_speed, plain.contact.recovery_speed)
       .scalar("tolerance", o.tolerance, plain.tolerance);
   options.scalar("duration", o.duration, plain.duration);
   options.flag("sleep", o.sleep.on, false)

@@ -33,6 +33,7 @@ void read_options(YamlFields* root, Options* options) {
   fields.number("sigma", &contact.sigma, kPositive);
   fields.number("beta", &contact.beta, kPositive);
   fields.number("constraint_beta", &contact.constraint_beta, kPositive);
+  fields.number("recovery_speed", &contact.recovery_speed, kPositiveOrInfinite);
   fields.number("tolerance", &options->tolerance, kPositive);
   fields.number("duration", &options->duration, kPositive);
   fields.flag("sleep", &options->sleep.on);

@@ -22,7 +22,9 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
+#include "capstan/laws/recovery.h"
 #include "capstan/math/types.h"
 #include "capstan/scene/contact_options.h"
 
@@ -51,6 +53,8 @@ struct ContactInput {
   double dt = 5e-3;          // [s], > 0
   double sigma = 1e-3;       // R_t = sigma w_t (sap eq. 30, icf eq. 26)
   double beta = 1;           // near-rigid period over dt (sap eq. 29)
+  // v_r [m/s] of kelvin_voigt and sap without a relaxation time (recovery.h).
+  double recovery_speed = std::numeric_limits<double>::infinity();
   double lagged_impulse = -1;   // n0 [N s] for lagged friction, if the caller knows it better; negative: from
                                 // the normal law at (phi0, v_n0), icf eq. 18
   bool lagged_at_rest = false;  // n0 from v_n = 0 where v_n0 is less: as a guess, an impact tells too much
@@ -102,6 +106,15 @@ inline double near_rigid_stiffness(const ContactInput& in) {
 
 inline double relaxation_time(const ContactInput& in) {
   return in.relaxation_time < 0 ? in.dt : in.relaxation_time;
+}
+
+// Bounds the speed at which the linear law n = c0 (v_hat - v) parts bodies that overlap, unless the material
+// has a relaxation time of its own (recovery.h). The impulse at v = 0 stays.
+inline void bound_recovery(const ContactInput& in, NormalData* d) {
+  if (in.relaxation_time >= 0 || !(d->v_hat > in.recovery_speed)) return;
+  const double scale = in.recovery_speed / d->v_hat;
+  d->v_hat = in.recovery_speed;
+  d->c0 /= std::max(scale, kStiffestRecovery);
 }
 
 }  // namespace capstan

@@ -8,7 +8,8 @@
 //
 // which is the normal part of sap while it sticks and is not near-rigid (R_n = 1/c0). As there, the damper
 // acts before the touch on a fast approach. Limits: tau_d = 0 a plain spring; k = 0 nothing; x0 = mg/k at v =
-// 0 gives n = m g dt; dt -> 0: n/dt -> f_n(phi0, v); k infinite: near_rigid_stiffness.
+// 0 gives n = m g dt; dt -> 0: n/dt -> f_n(phi0, v); k infinite: near_rigid_stiffness. Without a tau_d of the
+// material's own, v_hat is bounded (recovery.h).
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,9 @@ struct KelvinVoigt {
 
   static NormalData make(const ContactInput& in) {
     const double tau = relaxation_time(in);
-    return {-in.distance / (in.dt + tau), in.dt * stiffness(in) * (in.dt + tau), 0, 0};
+    NormalData d{-in.distance / (in.dt + tau), in.dt * stiffness(in) * (in.dt + tau), 0, 0};
+    bound_recovery(in, &d);
+    return d;
   }
 
   static NormalResponse evaluate(const NormalData& c, double v_n) {

@@ -17,7 +17,8 @@
 // G_tt = 0; k = 0 nothing; k infinite: the floor; with v = 0 the normal impulse is m g dt at depth mg/k, or
 // in the near-rigid regime at beta^2 g dt (dt + tau_d) / 4 pi^2. Slip of a sticking contact is below mu sigma
 // w_t gamma_n. Artifacts while sliding: glides at phi = mu (dt + tau_d) r, stiffness k/(1 + mu^2 R_t/R_n).
-// Isotropic friction only: of a tensor it takes the root mean square.
+// Isotropic friction only: of a tensor it takes the root mean square. Without a tau_d of the material's own,
+// v_hat is bounded (recovery.h).
 #pragma once
 
 #include <algorithm>
@@ -36,6 +37,7 @@ struct Sap {
     d.bias = in.bias;
     d.normal.v_hat = -in.distance / (in.dt + tau);
     d.normal.c0 = std::min(in.dt * in.dt * near_rigid_stiffness(in), in.dt * in.stiffness * (in.dt + tau));
+    bound_recovery(in, &d.normal);
     d.mu_xx = d.mu_yy = isotropic_friction(in);
     d.slip = std::max(in.sigma * in.w_t, kSmallestRegularization);
     return d;

@@ -11,8 +11,8 @@
 //                    dt times its limits (dynamics/drives.h)
 //
 // But for drives, R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq.
-// 29), w the estimate of the Delassus diagonal. Limits: R -> 0 is a rigid constraint; bounds of 0 are no
-// constraint.
+// 29), w the estimate of the Delassus diagonal; where near-rigid, v_hat is bounded (recovery.h). Limits: R ->
+// 0 is a rigid constraint; bounds of 0 are no constraint.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,7 @@ struct ScalarLaw {
   double v_hat = 0;  // [m/s or rad/s]
   double R = 1;      // [1/kg or 1/(kg m^2)] > 0
   double mass = 1;   // [kg or kg m^2] that the constraint moves: the inverse of the Delassus diagonal
+  double left = 0;   // [m or rad] of the error of position: what this step does not undo (recovery.h)
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 

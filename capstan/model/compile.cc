@@ -17,6 +17,10 @@ void check_options(const Scene& scene, Diagnostics& d) {
     d.error(where, fmt::format("the time step is {:g} s", o.dt),
             "write a finite number above 0, such as 0.005");
   }
+  if (!(o.contact.recovery_speed > 0)) {
+    d.error(where, fmt::format("the recovery speed is {:g}", o.contact.recovery_speed),
+            "write a number of m/s above 0, or infinity");
+  }
   if (!o.gravity.allFinite()) d.error(where, "gravity is not finite", "write three numbers of m/s^2");
   if (!(o.duration >= 0) || std::isinf(o.duration)) {
     d.error(where, fmt::format("the duration is {:g} s", o.duration), "write a finite number of 0 or more");

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "capstan/laws/contact_laws.h"
+#include "capstan/laws/recovery.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
@@ -154,10 +155,15 @@ struct Assembler {
     return U;
   }
 
+  // The R of a law as stiff as the time step can show, on a row with Delassus estimate W.
+  double near_rigid_R(double W) const {
+    const double beta = problem.options.constraint_beta;
+    return beta * beta / kFourPiSquared * std::max(W, 1e-18);
+  }
+
   // A law that drives phi to zero, near-rigid or with stiffness k, on a row with Delassus estimate W.
   ScalarLaw make_law(double phi, double W, double stiffness, double relaxation_time) const {
-    const double beta = problem.options.constraint_beta;
-    const double near_rigid = beta * beta / kFourPiSquared * std::max(W, 1e-18);
+    const double beta = problem.options.constraint_beta, near_rigid = near_rigid_R(W);
     ScalarLaw law;
     // Near-rigid: critically damped at the period beta dt (sap.txt V-B).
     double tau = relaxation_time < 0 ? beta / std::numbers::pi * dt : relaxation_time;
@@ -170,6 +176,15 @@ struct Assembler {
     law.mass = 1 / std::max(W, 1e-18);
     law.v_hat = -phi / (dt + tau);
     return law;
+  }
+  // Makes a near-rigid law undo no more of an error (>= 0, of which phi is a part) in this step than
+  // laws/recovery.h allows.
+  void bound_recovery(double phi, double error, ScalarLaw* law) const {
+    const double tau = problem.options.constraint_beta / std::numbers::pi * dt;
+    const double scale = recovery_scale(problem.options.recovery_speed, error, error / (dt + tau));
+    law->v_hat *= scale;
+    law->R *= std::max(scale, kStiffestRecovery);
+    if (scale < 1) law->left = phi + dt * law->v_hat;
   }
 
   // First the groups and the room they take, then what they are: those may be made all at a time.
@@ -288,6 +303,7 @@ struct Assembler {
     in.dt = dt;
     in.sigma = o.sigma;
     in.beta = o.beta;
+    in.recovery_speed = o.recovery_speed;
     problem.contacts[i] = make_contact(o.law, o.normal_law, in);
     problem.X[i] = X;
     problem.contact_mass[i] = Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n);
@@ -325,6 +341,7 @@ struct Assembler {
   // Laws are made for many at a time (make_laws), because each needs an entry of A^-1.
   ScalarLaw make_limit(double phi, double W) const {
     ScalarLaw law = make_law(phi, W, kInfinity, -1);
+    bound_recovery(phi, std::max(0.0, -phi), &law);
     law.lower = 0;
     return law;
   }
@@ -465,10 +482,21 @@ struct Assembler {
     if (is_rigid(model, c)) {
       curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * calc_motion(group, state.v);
     }
-    for (int i = 0; i < group.num_rows; ++i) {
-      problem.laws.push_back(make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time));
-      problem.laws.back().v_hat -= curvature[i] / dt;
-      if (is_rigid(model, c)) problem.laws.back().R *= kTieSoftness;
+    // Rows that are a vector together (a turn, a way) keep its direction when its speed is bounded.
+    const int rows = std::min(group.num_rows, 3);
+    for (int first = 0; first < group.num_rows; first += rows) {
+      const double error = phi.segment(first, rows).norm();
+      for (int i = first; i < first + rows; ++i) {
+        ScalarLaw law = make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time);
+        const double R = law.R;
+        if (R <= near_rigid_R(W(i, i))) bound_recovery(phi[i], error, &law);
+        // A wide turn bends by what both bodies do together, which is not to be undone.
+        const bool is_wide_turn = c.type == ConstraintType::weld && first == 0 && law.R < R;
+        if (is_wide_turn) law.left = kInfinity;
+        if (!is_wide_turn) law.v_hat -= curvature[i] / dt;
+        if (is_rigid(model, c)) law.R *= kTieSoftness;
+        problem.laws.push_back(law);
+      }
     }
     problem.groups.push_back(group);
   }

@@ -19,6 +19,7 @@ struct ContactOptions {
   double sigma = 5e-4;           // R_t = sigma w (sap.txt eq. 30, which has 1e-3)
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
   double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
+  double recovery_speed = 1;     // [m/s or rad/s] errors of position are undone no faster (laws/recovery.h)
   bool operator==(const ContactOptions&) const = default;
 };
 

@@ -63,7 +63,9 @@ double LoopWorkspace::Data::calc_error(const Model& model, const Problem& proble
     const Vec6 gap = calc_gap(model, model.constraints[group.constraint], q, placement);
     for (int r = 0; r < group.num_rows; ++r) {
       const int law = group.law_begin + r;
-      error.push_back(gap[r] + problem.dt * problem.laws[law].R * law_impulse[law]);
+      // A wide turn closes by its velocity alone; a wide gap to what the law leaves of it.
+      const double left = problem.laws[law].left, give = problem.dt * problem.laws[law].R * law_impulse[law];
+      error.push_back(std::isinf(left) ? 0 : gap[r] - left + give);
       if (!(std::abs(error.back()) <= largest)) largest = std::abs(error.back());
     }
   }

@@ -10,7 +10,8 @@
 // repeated with the same factor until e is at round-off. R_p is a thousandth of the law's regularization,
 // so that constraints that say the same twice (a planar loop) do no harm. Velocities stay; so does the centre
 // of mass of bodies that only hold each other, as A d = J^T (...). Limits: no rigid constraint, nothing to
-// do. Constraints that contradict each other keep the gap that the step's problem gave them.
+// do. Constraints that contradict each other keep the gap that the step's problem gave them. Wide gaps are
+// closed over many steps (laws/recovery.h): e is counted from what this step leaves, and is 0 for wide turns.
 #pragma once
 
 #include <memory>

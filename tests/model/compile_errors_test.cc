@@ -137,6 +137,7 @@ TEST(CompileErrors, OfOptions) {
           {"dt negative", [](Scene& s) { s.options.dt = -0.1; }, "the time step is -0.1 s"},
           {"dt nan", [](Scene& s) { s.options.dt = kNan; }, "the time step is nan s"},
           {"dt inf", [](Scene& s) { s.options.dt = kInfinity; }, "the time step is inf s"},
+          {"recovery", [](Scene& s) { s.options.contact.recovery_speed = 0; }, "the recovery speed is 0"},
           {"gravity nan", [](Scene& s) { s.options.gravity[1] = kNan; }, "gravity is not finite"},
           {"duration", [](Scene& s) { s.options.duration = -1; }, "the duration is -1 s"},
           {"duration inf", [](Scene& s) { s.options.duration = kInfinity; }, "the duration is inf s"},
