@@ -91,6 +91,8 @@ std::vector<Case> cases() {
       {"options/beta", slide("options"), kSap, kSap + ", beta: 4"},
       {"options/constraint_beta", "options: {%}\n" + pendulum(", limits: [0.1, 1]"), "",
        "constraint_beta: 4"},
+      {"options/recovery_speed", "options: {%}\n" + pendulum(", limits: [0.1, 1]"), "",
+       "recovery_speed: 0.1"},
       {"options/tolerance", slide("options"), "", "tolerance: 0.1"},
       {"options/sleep", "options: {%}\n" + drop("{type: sphere, radius: 0.1}"), "",
        "sleep: true, sleep_speed: 10, sleep_time: 0.01"},

@@ -10,12 +10,12 @@ namespace {
 
 using namespace test;
 
-struct Run {
+struct Sliding {
   Model model;
   StepOptions options;
   State state;
   Workspace w;
-  Run(const Scene& scene, double dt, ContactLaw law = ContactLaw::coulomb)
+  Sliding(const Scene& scene, double dt, ContactLaw law = ContactLaw::coulomb)
       : model(compile(scene)),
         options(step_options(model)),
         state(initial_state(model)),
@@ -34,7 +34,7 @@ TEST(Coulomb, ABoxStopsAfterTheDiscreteSum) {
     Scene scene = box_on_plane(mu, 1e6);
     scene.bodies[0].pose.position.z() = 0.05 - kGravity / 1e6 / 4;  // where it rests on four corners
     scene.initial.v["box"] = {1, 0, 0, 0, 0, 0};
-    Run run(scene, dt);
+    Sliding run(scene, dt);
     double expected = 0;
     for (double v = 1 - mu * kGravity * dt; v > 0; v -= mu * kGravity * dt) expected += v * dt;
     const double start = run.state.q[0];
@@ -64,7 +64,7 @@ TEST(Coulomb, DominoesFall) {
   scene.shapes.push_back(make_shape("ball", "ball", Sphere{0.03}, 0.226));
   scene.initial.v["ball"] = {1, 0, 0, 0, 1 / 0.03, 0};
   for (const double dt : {0.01, 0.005, 0.002, 0.001}) {
-    Run run(scene, dt);
+    Sliding run(scene, dt);
     int steps = 0, outside = 0;
     while (run.state.time < 1.5) {
       const Report report = run.step();
@@ -87,7 +87,7 @@ TEST(Coulomb, AgreesWithTheFixedPoint) {
       0.049;  // sinks in, askew and sliding: the bounds of the start are far off
   scene.initial.v["box"] = {0.8, -0.3, -0.2, 1, 2, 3};
   int compared = 0;
-  Run run(scene, 0.005);
+  Sliding run(scene, 0.005);
   run.options.newton.relative_tolerance = 1e-9;
   for (int k = 0; k < 40; ++k) {
     const Report report = run.step();
