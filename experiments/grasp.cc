@@ -244,10 +244,11 @@ Result grasp(const Run& run) {
   result.remarks.push_back(fmt::format(
       "The paper gives neither the rod's size nor the grip, the pads or what drives the fingers; it explains "
       "Similar's longer times by a larger mean grasp force, which needs fingers that hold their width. Here "
-      "each "
-      "finger is held by {:.0e} N/m at the width of a grip of {:g} N, and each pad touches at two points of "
-      "{:.0e} "
-      "N/m.",
+      "each finger is held by {:.0e} N/m at the width of a grip of {:g} N, and each pad touches at two "
+      "points of "
+      "{:.0e} N/m. That stiffness was chosen among 1e4, 2e4 and 1e5 N/m because it fits the paper best: the "
+      "page "
+      "shows that the paper's signs come from fingers that hold their width, not that its hand was this one.",
       kFinger, kGrip, kPad));
   return result;
 }
