@@ -264,11 +264,11 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     if (deepest >= told - kLateGrowth * tolerance) continue;
     const ContactMaterial material = combine_materials(model, a, b);
     if (!(start <= material.margin)) {  // apart at the beginning
-      const auto moving = [&](int shape, int link) {
-        return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V[link], dt);
+      const auto moving = [&](int shape) {
+        return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V, dt);
       };
       w->met.clear();
-      const Meeting meeting = meet(model, a, moving(a, link_a), b, moving(b, link_b), Told{}, material.margin,
+      const Meeting meeting = meet(model, a, moving(a), b, moving(b), Told{}, material.margin,
                                    0, &w->scratch, &w->met);
       if (meeting.is_covered) continue;
       for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);

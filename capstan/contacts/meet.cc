@@ -9,6 +9,7 @@
 namespace capstan {
 namespace {
 
+constexpr double kTurnOfCarriage = 0.5;   // of that of a wheel
 constexpr double kTurnOfScrew = 1e-3;     // [rad] slower turns are about the link's origin
 constexpr double kTouchTolerance = 1e-5;  // of the smaller shape: what first_touch() takes for touching
 constexpr double kAlong = 0.99;           // cosine of the angle between normals that are about the same
@@ -70,11 +71,12 @@ struct Pair {
 
 }  // namespace
 
-RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V, double dt) {
+RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V,
+                        const Vec6& V_parent, double dt) {
   if (link == 0) return {};
   const Vec3 &origin = placement.origin[model.links[link].tree], &pivot = placement.X_WL[link].p;
   const Vec3 turn = dt * V.head<3>(), linear = dt * V.tail<3>();
-  // What can go anywhere goes straight; hinges turn about their axes.
+  // What can go anywhere goes straight; hinges turn about their axes, and arms about the axis of their screw.
   const Link& l = model.links[link];
   const auto goes = [](const Stage& stage) {
     return stage.type == StageType::free || stage.type == StageType::prismatic;
@@ -82,8 +84,19 @@ RigidMotion link_motion(const Model& model, const Placement& placement, int link
   const bool is_free = l.parent == 0 && std::any_of(model.stages.begin() + l.stage_begin,
                                                     model.stages.begin() + l.stage_end, goes);
   const double square = turn.squaredNorm();
-  if (is_free || square < kTurnOfScrew * kTurnOfScrew)
-    return {pivot, linear + cross(turn, Vec3(pivot - origin)), turn};
+  const auto straight = [&](const Vec3& p) {
+    return RigidMotion{p, linear + cross(turn, Vec3(p - origin)), turn};
+  };
+  if (is_free || square < kTurnOfScrew * kTurnOfScrew) return straight(pivot);
+  // A wheel turns about its axle, which goes straight if the carriage does.
+  if (l.parent != 0) {
+    const Vec3 own = turn - dt * V_parent.head<3>(), way = linear - dt * V_parent.tail<3>();
+    const double own_square = own.squaredNorm();
+    if (dt * V_parent.head<3>().norm() < kTurnOfCarriage * std::sqrt(own_square)) {
+      const Vec3 axle = origin + cross(own, way) / own_square;
+      return straight(axle + own.dot(Vec3(pivot - axle)) / own_square * own);
+    }
+  }
   return {origin + cross(turn, linear) / square, turn.dot(linear) / square * turn, turn};
 }
 
@@ -109,9 +122,15 @@ double calc_opening(const MovingShape& A, const MovingShape& B, const Vec3& norm
 }
 
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
-                         const Vec6& V, double dt) {
+                         std::span<const Vec6> V, double dt) {
+  const int link = model.shapes[shape].link;
+  return moving_shape(model, placement, shape, X_WS, V[link], V[parent_link(model, link)], dt);
+}
+
+MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
+                         const Vec6& V, const Vec6& V_parent, double dt) {
   return {&model.shapes[shape].collider, X_WS,
-          link_motion(model, placement, model.shapes[shape].link, V, dt)};
+          link_motion(model, placement, model.shapes[shape].link, V, V_parent, dt)};
 }
 
 Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,

@@ -21,6 +21,7 @@
 // with, that one stays: its point is where both are, so that nothing is lost by its being linear.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -29,8 +30,11 @@
 
 namespace capstan {
 
-// How a link moves in a step with V, (angular, linear at the origin of its tree) [rad/s, m/s].
-RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V, double dt);
+// How a link moves in a step with V, (angular, linear at the origin of its tree) [rad/s, m/s], and its parent
+// with V_parent, which the world has no use for.
+RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V,
+                        const Vec6& V_parent, double dt);
+inline int parent_link(const Model& model, int link) { return std::max(0, model.links[link].parent); }
 
 // V of a link with the velocities v.
 Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link);
@@ -38,9 +42,12 @@ Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v
 void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
                           std::vector<Vec6>* V);
 
-// A shape of a model that moves with a link; X_WS at the beginning.
+// A shape of a model that moves with a link; X_WS at the beginning, V of all links ([links]; those of its tree
+// are used).
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
-                         const Vec6& V, double dt);
+                         std::span<const Vec6> V, double dt);
+MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
+                         const Vec6& V, const Vec6& V_parent, double dt);
 
 // Whether two shapes that are apart by more than `margin` [m] at the beginning come within it, and how.
 struct Meeting {

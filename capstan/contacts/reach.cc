@@ -197,7 +197,8 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
   // Of a free body its centre of mass tells: gyroscopic forces press nothing.
   const auto pressing = [&](int shape, const MovingShape& X) {
     const int l = model.shapes[shape].link;
-    const RigidMotion now = link_motion(model, placement, l, forecast.velocity->V[l], forecast.dt);
+    const RigidMotion now = link_motion(model, placement, l, forecast.velocity->V[l],
+                                        forecast.velocity->V[parent_link(model, l)], forecast.dt);
     const Link& link = model.links[l];
     const bool is_free = l > 0 && link.parent == 0 && link.dof_end - link.dof_begin == 6;
     const Vec3 p = is_free ? Vec3(placement.X_WL[l] * link.com) : point.p_A;
@@ -235,8 +236,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     }
     const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
-    const MovingShape A = moving_shape(model, placement, a, w->X_WS[i], w->V_led[link_a], forecast.dt);
-    const MovingShape B = moving_shape(model, placement, b, w->X_WS[j], w->V_led[link_b], forecast.dt);
+    const MovingShape A = moving_shape(model, placement, a, w->X_WS[i], w->V_led, forecast.dt);
+    const MovingShape B = moving_shape(model, placement, b, w->X_WS[j], w->V_led, forecast.dt);
     const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
     const double slack = kSlack * std::max(depth(link_a), depth(link_b));
     const int first = static_cast<int>(block->points.size());

@@ -78,8 +78,14 @@ struct Withdrawal {
     return false;
   }
 
-  MovingShape moving(int shape, const Vec6& V) const {
-    return moving_shape(model, placement, shape, shape_pose(model, placement, shape), V, problem.dt);
+  MovingShape moving(int shape) const {
+    return moving_shape(model, placement, shape, shape_pose(model, placement, shape), late.V, problem.dt);
+  }
+  MovingShape moving_without(int shape) const {
+    const int link = model.shapes[shape].link;
+    const auto V = [&](int l) { return link_velocity(model, placement, w.v_without, l); };
+    return moving_shape(model, placement, shape, shape_pose(model, placement, shape), V(link),
+                        V(parent_link(model, link)), problem.dt);
   }
 
   // w.change becomes what the impulses of these contacts did to the velocities of the pair's trees,
@@ -136,12 +142,11 @@ struct Withdrawal {
     const int a = pair[0].shape_a, b = pair[0].shape_b;
     if (!acts || is_slow(a) + is_slow(b) == 2 || touched(a, b)) return false;
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
-    const MovingShape A = moving(a, late.V[link_a]), B = moving(b, late.V[link_b]);
+    const MovingShape A = moving(a), B = moving(b);
     const double size = std::min(A.collider->bounding_radius, B.collider->bounding_radius);
     if (end_distance(A, B, &w.scratch) <= kApart * size) return false;
     calc_velocity_without(pair);
-    const MovingShape A0 = moving(a, link_velocity(model, placement, w.v_without, link_a));
-    const MovingShape B0 = moving(b, link_velocity(model, placement, w.v_without, link_b));
+    const MovingShape A0 = moving_without(a), B0 = moving_without(b);
     w.points.clear();
     const double margin = contacts.material[pair[0].contact].margin;
     const double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
