@@ -15,14 +15,30 @@
 namespace capstan::cli {
 namespace {
 
+constexpr double kTimeSlack = 1e-9;  // [s] times are sums of rounded steps
+
+void check_range(const ExportOptions& o, Recording* recording) {
+  const long count = recording->num_frames();
+  for (long i = 0; i < count; ++i) {
+    const double time = recording->frame(i).state.time;
+    if (time < o.from - kTimeSlack) continue;
+    if (time <= o.to + kTimeSlack) return;
+    break;
+  }
+  throw UsageError(
+      fmt::format("{} has no frame between --from {:g} and --to {:g}: it has {} from {:g} to {:g} s",
+                  o.recording, o.from, o.to, count, count == 0 ? 0.0 : recording->frame(0).state.time,
+                  count == 0 ? 0.0 : recording->frame(count - 1).state.time));
+}
+
 // Calls f with every frame between --from and --to.
 template <class F>
 long each_frame(Recording* recording, const ExportOptions& o, F&& f) {
   long count = 0;
   for (long i = 0; i < recording->num_frames(); ++i) {
     const RecordedFrame& frame = recording->frame(i);
-    if (frame.state.time < o.from) continue;
-    if (frame.state.time > o.to) break;
+    if (frame.state.time < o.from - kTimeSlack) continue;
+    if (frame.state.time > o.to + kTimeSlack) break;
     f(frame);
     ++count;
   }
@@ -140,6 +156,7 @@ int export_recording(const ExportOptions& o) {
   }
   LoadedRecording loaded(o.recording);
   if (!loaded.recording.complete()) tell("note: {}: {}\n", o.recording, loaded.recording.note());
+  check_range(o, &loaded.recording);
   const long count = kind == ".glb"    ? export_gltf(&loaded, o)
                      : kind == ".html" ? export_html(&loaded, o)
                      : kind == ".png"  ? export_picture(&loaded, o)

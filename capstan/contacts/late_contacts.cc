@@ -268,8 +268,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
         return moving_shape(model, placement, shape, shape_pose(model, placement, shape), w->V, dt);
       };
       w->met.clear();
-      const Meeting meeting = meet(model, a, moving(a), b, moving(b), Told{}, material.margin,
-                                   0, &w->scratch, &w->met);
+      const Meeting meeting =
+          meet(model, a, moving(a), b, moving(b), Told{}, material.margin, 0, &w->scratch, &w->met);
       if (meeting.is_covered) continue;
       for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);
       if (!w->met.empty()) {

@@ -34,7 +34,9 @@ namespace capstan {
 // with V_parent, which the world has no use for.
 RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V,
                         const Vec6& V_parent, double dt);
-inline int parent_link(const Model& model, int link) { return std::max(0, model.links[link].parent); }
+inline int parent_link(const Model& model, int link) {
+  return std::max(0, model.links[link].parent);
+}
 
 // V of a link with the velocities v.
 Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link);
@@ -42,8 +44,8 @@ Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v
 void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
                           std::vector<Vec6>* V);
 
-// A shape of a model that moves with a link; X_WS at the beginning, V of all links ([links]; those of its tree
-// are used).
+// A shape of a model that moves with a link; X_WS at the beginning, V of all links ([links]; those of its
+// tree are used).
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
                          std::span<const Vec6> V, double dt);
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,

@@ -239,6 +239,9 @@ TEST(Hdf5Recording, IsWhatAnExportOfTheRecordingIs) {
   ASSERT_EQ(folder.capstan("run clutter --duration 0.6 --record direct.h5 --quiet").code, 0);
   ASSERT_EQ(folder.capstan("run clutter --duration 0.6 --record a.capstan --quiet").code, 0);
   ASSERT_EQ(folder.capstan("export a.capstan exported.h5").code, 0);
+  const Outcome none = folder.capstan("export a.capstan none.csv --from 700 --to 800");
+  EXPECT_EQ(none.code, 64);
+  EXPECT_NE(none.err.find("has no frame between --from 700 and --to 800"), std::string::npos) << none.err;
   const auto direct = read_datasets(folder / "direct.h5"), exported = read_datasets(folder / "exported.h5");
   ASSERT_EQ(direct.size(), exported.size());
   for (const auto& [name, bytes] : direct) EXPECT_EQ(bytes, exported.at(name)) << name;

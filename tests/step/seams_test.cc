@@ -217,8 +217,8 @@ TEST(Seams, AWheelWithFacetsRollsOnTilesAsOnASlab) {
   }
 }
 
-// A wheel on a hinge of a carriage, which rolls without slip, turns by 14 degrees in a step: found where it will
-// be, its lowest point is not the one that is lowest now.
+// A wheel on a hinge of a carriage, which rolls without slip, turns by 14 degrees in a step: found where it
+// will be, its lowest point is not the one that is lowest now.
 TEST(Wheel, RollsOnItsAxle) {
   for (const double dt : {0.001, 0.005, 0.01}) {
     for (const double gap : {0.0, 1e-4}) {
