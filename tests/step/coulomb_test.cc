@@ -1,6 +1,8 @@
 // The law coulomb: friction within the cone of its own step, without lag and without gliding.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
@@ -76,6 +78,34 @@ TEST(Coulomb, DominoesFall) {
       fallen += rotation_matrix(Vec4(run.state.q.segment<4>(7 * i + 3)))(2, 2) < 0.7;
     EXPECT_EQ(fallen, kTiles) << "dt " << dt;
     EXPECT_LE(outside, steps / 50) << "of " << steps << " steps, dt " << dt;
+  }
+}
+
+// Two tiles that share the weight of a box do not brake it twice, as lagged friction does.
+TEST(Coulomb, ABoxStopsOnTilesAsOnASlab) {
+  for (const double dt : {0.005, 0.01}) {
+    for (const ContactLaw law : {ContactLaw::regularized_lagged, ContactLaw::coulomb}) {
+      double way[2];
+      for (const int num_tiles : {1, 24}) {
+        Scene scene = box_on_plane(0.3, 1e6);
+        scene.shapes.erase(scene.shapes.begin());
+        const double length = 4.8 / num_tiles;
+        for (int i = 0; i < num_tiles; ++i) {
+          const std::string name = "tile" + std::to_string(i);
+          scene.shapes.push_back(make_shape(name, kWorld, Box{Vec3(length / 2, 0.5, 0.1)}));
+          scene.shapes.back().pose.position = Vec3(-0.1 + (i + 0.5) * length, 0, -0.1);
+        }
+        scene.initial.v["box"] = {2, 0, 0, 0, 0, 0};
+        Sliding run(scene, dt, law);
+        while (run.state.time < 1.5) run.step();
+        way[num_tiles > 1] = run.state.q[0];
+      }
+      std::printf("dt %g s, %s: stops after %.3f m on a slab, %.3f m on tiles\n", dt,
+                  kContactLawNames[static_cast<int>(law)], way[0], way[1]);
+      if (law == ContactLaw::coulomb) {
+        EXPECT_NEAR(way[1], way[0], 1e-3 * way[0]);
+      }
+    }
   }
 }
 
