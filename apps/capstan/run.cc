@@ -110,6 +110,17 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
     row("contacts", fmt::format("{:.1f} on average, {:.2f} iterations, deepest {:.3f} mm", s.mean_contacts,
                                 s.mean_iterations, 1e3 * s.deepest));
     if (step.judge) print_judge(s.judge, step);
+    const ContactLaw law = step.contact.law;
+    const bool lags = law == ContactLaw::lagged || law == ContactLaw::regularized_lagged;
+    if (lags && s.out_of_cone > 0) {
+      fmt::print(
+          "  In {} of {} steps friction was far more than friction coefficient times normal force. The law "
+          "{} "
+          "takes\n  the normal force of the step before, which an impact changes. '--contact-law coulomb' "
+          "takes that of the "
+          "step itself.\n",
+          s.out_of_cone, s.num_steps, kContactLawNames[static_cast<int>(law)]);
+    }
   }
   if (step.sleep.on) {
     row("asleep", fmt::format("{:.1f} trees on average, {} at the end, of {}", s.mean_asleep, s.asleep,

@@ -15,6 +15,7 @@ namespace capstan::cli {
 namespace {
 
 constexpr double kProgressSeconds = 0.1;
+constexpr double kFarOutOfCone = 0.1;  // of the largest impulse of a step
 volatile sig_atomic_t caught_signal = 0;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction previous_actions[std::size(kSignals)];
@@ -131,6 +132,7 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     summary.asleep = report.asleep;
     summary.deepest = std::max(summary.deepest, report.deepest);
     keep_largest(report.judge, &summary.judge);
+    summary.out_of_cone += report.judge.cone_violation > kFarOutOfCone * report.judge.largest_impulse;
     summary.times.free_motion += report.times.free_motion;
     summary.times.collide += report.times.collide;
     summary.times.assemble += report.times.assemble;

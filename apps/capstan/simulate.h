@@ -39,6 +39,7 @@ struct Summary {
   Residual judge;                                 // the largest of all steps, of each number
   StepTimes times;                                // [s] of all steps together
   long not_converged = 0;                         // steps that went on with the best iterate
+  long out_of_cone = 0;  // steps in which a contact's friction went far beyond mu times its normal force
   Mechanics start, end;
   std::vector<State> frames;
   std::string failure;  // what StepFailure said, or ""

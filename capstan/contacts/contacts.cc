@@ -47,10 +47,12 @@ void resize(int size, Contacts* c) {
 void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
                  const ContactMaterial& material, ContactKind kind, int i, int num_old, Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
-  // The softer side yields more: the contact is nearer to the surface of the stiffer one.
-  const double share = std::isinf(a.stiffness)   ? 0
-                       : std::isinf(b.stiffness) ? 1
-                                                 : b.stiffness / (a.stiffness + b.stiffness);
+  // The softer side yields more: the contact is nearer to the surface of the stiffer one. Apart, it is where
+  // a body that moves will touch what stands: at its own surface.
+  double share = std::isinf(a.stiffness)   ? 0
+                 : std::isinf(b.stiffness) ? 1
+                                           : b.stiffness / (a.stiffness + b.stiffness);
+  if (p.distance > 0 && (a.link == 0 || b.link == 0)) share = a.link == 0 ? 1 : 0;
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
   c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                   c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
@@ -232,6 +234,11 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
   const double sum = ma.friction + mb.friction;
   m.friction = sum > 0 ? 2 * ma.friction * mb.friction / sum : 0;
   m.stiction_tolerance = std::min(ma.stiction_tolerance, mb.stiction_tolerance);
+  const Material& bouncier = ma.restitution < mb.restitution ? mb : ma;
+  m.restitution = bouncier.restitution;
+  m.restitution_threshold = ma.restitution == mb.restitution
+                                ? std::min(ma.restitution_threshold, mb.restitution_threshold)
+                                : bouncier.restitution_threshold;
   m.margin = std::max(a.margin, b.margin);
   m.tensor_of_a = ma.friction_tensor.has_value();
   m.tensor = ma.friction_tensor ? &*ma.friction_tensor : mb.friction_tensor ? &*mb.friction_tensor : nullptr;
@@ -244,6 +251,7 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
     m.dissipation = o.dissipation.value_or(m.dissipation);
     m.relaxation_time = o.relaxation_time.value_or(m.relaxation_time);
     m.friction = o.friction.value_or(m.friction);
+    m.restitution = o.restitution.value_or(m.restitution);
     m.margin = o.margin.value_or(m.margin);
     if (o.friction_tensor) {
       m.tensor = &*o.friction_tensor;

@@ -21,12 +21,14 @@ namespace capstan {
 
 // What holds between two shapes: the materials combined, or an override.
 struct ContactMaterial {
-  double stiffness = 0;           // k [N/m]: k_a k_b / (k_a + k_b)
-  double dissipation = 0;         // Hunt-Crossley d [s/m]: each weighted by the other's stiffness share
-  double relaxation_time = 0;     // tau_d [s]; negative: the time step
-  double friction = 0;            // mu: 2 mu_a mu_b / (mu_a + mu_b)
-  double stiction_tolerance = 0;  // v_s [m/s]: the smaller
-  double margin = 0;              // [m]: the larger
+  double stiffness = 0;              // k [N/m]: k_a k_b / (k_a + k_b)
+  double dissipation = 0;            // Hunt-Crossley d [s/m]: each weighted by the other's stiffness share
+  double relaxation_time = 0;        // tau_d [s]; negative: the time step
+  double friction = 0;               // mu: 2 mu_a mu_b / (mu_a + mu_b)
+  double stiction_tolerance = 0;     // v_s [m/s]: the smaller
+  double restitution = 0;            // e: the larger
+  double restitution_threshold = 0;  // [m/s]: that of the larger e
+  double margin = 0;                 // [m]: the larger
   const FrictionTensor* tensor =
       nullptr;  // of shape a, else of b, else null; direction in that shape's frame
   bool tensor_of_a = true;

@@ -241,10 +241,42 @@ std::optional<std::array<float, 4>> read_colour(Urdf& u, const XmlElement* mater
   return known->second;
 }
 
+// <contact> of a link, as Bullet has it: its material, or "default".
+std::string read_contact(Urdf& u, const XmlElement* link, const std::string& link_name) {
+  XmlFiles& xml = u.xml;
+  const XmlElement* contact = only_child(u, link, "contact");
+  if (!contact) return "default";
+  xml.accept(contact);
+  Material material;
+  material.name = "contact_of_" + link_name;
+  material.where = xml.where(contact);
+  bool any = false;
+  const auto read = [&](const char* tag, double most, double* value) {
+    const XmlElement* element = only_child(u, contact, tag);
+    if (!element) return;
+    xml.accept(element);
+    const auto number = xml.number(element, "value");
+    if (!number) return;
+    if (!(*number >= 0 && *number <= most)) {
+      xml.attribute_error(element, "value", fmt::format("<{}> of link '{}' is {}", tag, link_name, *number),
+                          most == 1 ? "write a number from 0 to 1" : "write a number of 0 or more");
+      return;
+    }
+    *value = *number;
+    any = true;
+  };
+  read("lateral_friction", kInfinity, &material.friction);
+  read("restitution", 1, &material.restitution);
+  if (!any) return "default";
+  u.scene.materials.push_back(material);
+  return material.name;
+}
+
 void read_link_shapes(Urdf& u, const XmlElement* link, const std::string& link_name,
                       const std::string& body) {
   XmlFiles& xml = u.xml;
   std::set<std::string> used;
+  const std::string material_name = read_contact(u, link, link_name);
   for (const char* tag : {"visual", "collision"}) {
     int number = 0;
     for (const XmlElement* element : xml.children(link, tag)) {
@@ -260,6 +292,7 @@ void read_link_shapes(Urdf& u, const XmlElement* link, const std::string& link_n
       xml.accept_attributes(element, {"name", "group"});
       shape.collides = !visual;
       shape.has_mass = false;
+      if (!visual) shape.material = material_name;
       if (const XmlElement* material = only_child(u, element, "material")) {
         if (const auto rgba = read_colour(u, material)) shape.rgba = *rgba;
       }

@@ -230,6 +230,8 @@ std::string material_text(const Material& material) {
   map.scalar("friction", material.friction, plain.friction);
   if (material.friction_tensor) map.add("friction_tensor", friction_tensor(*material.friction_tensor));
   map.scalar("stiction_tolerance", material.stiction_tolerance, plain.stiction_tolerance);
+  map.scalar("restitution", material.restitution, plain.restitution);
+  map.scalar("restitution_threshold", material.restitution_threshold, plain.restitution_threshold);
   map.scalar("elastic_modulus", material.elastic_modulus, plain.elastic_modulus);
   return "  - " + map.str() + "\n";
 }
@@ -240,7 +242,7 @@ std::string pair_text(const PairOverride& pair) {
           fmt::format("[{}, {}]", quoted(pair.a), quoted(pair.b)));
   map.scalar("stiffness", pair.stiffness).scalar("dissipation", pair.dissipation);
   map.scalar("relaxation_time", pair.relaxation_time).scalar("friction", pair.friction);
-  map.scalar("margin", pair.margin);
+  map.scalar("restitution", pair.restitution).scalar("margin", pair.margin);
   if (pair.friction_tensor) map.add("friction_tensor", friction_tensor(*pair.friction_tensor));
   return "  - " + map.str() + "\n";
 }

@@ -138,6 +138,8 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   fields.number("friction", &material.friction, kNotNegative);
   read_friction_tensor(&fields, &material.friction_tensor);
   fields.number("stiction_tolerance", &material.stiction_tolerance, kPositive);
+  fields.number("restitution", &material.restitution, kNotNegative);
+  fields.number("restitution_threshold", &material.restitution_threshold, kNotNegative);
   fields.number("elastic_modulus", &material.elastic_modulus, kPositiveOrInfinite);
   fields.no_effect("elastic_modulus", "bodies touch at points, and pressure fields are not simulated yet",
                    "write 'stiffness: ...' [N/m], or remove it");
@@ -166,6 +168,7 @@ void read_pair(YamlReader* reader, const YamlNode& node) {
   fields.number("dissipation", &pair.dissipation, kNotNegative);
   fields.number("relaxation_time", &pair.relaxation_time, kNotNegative);
   fields.number("friction", &pair.friction, kNotNegative);
+  fields.number("restitution", &pair.restitution, kNotNegative);
   fields.number("margin", &pair.margin, kNotNegative);
   read_friction_tensor(&fields, &pair.friction_tensor);
   fields.done();

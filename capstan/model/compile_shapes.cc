@@ -79,6 +79,10 @@ void check_material(const Material& m, Diagnostics& d) {
         "write a coefficient of 0 or more");
   check(m.stiction_tolerance, m.stiction_tolerance > 0 && std::isfinite(m.stiction_tolerance),
         "stiction tolerance", "write a number of m/s above 0");
+  check(m.restitution, m.restitution >= 0 && m.restitution <= 1, "restitution",
+        "write a number from 0, no bounce, to 1, no loss");
+  check(m.restitution_threshold, m.restitution_threshold >= 0 && std::isfinite(m.restitution_threshold),
+        "restitution threshold", "write 0 or more m/s");
   check(m.elastic_modulus, m.elastic_modulus > 0, "elastic modulus", "write a number of Pa above 0");
   if (m.friction_tensor) check_tensor(*m.friction_tensor, m.where, quoted("material", m.name), d);
 }
@@ -274,6 +278,11 @@ void ModelCompiler::compile_filters() {
     };
     check(pair.friction, 0, "friction");
     check(pair.dissipation, 0, "dissipation");
+    check(pair.restitution, 0, "restitution");
+    if (pair.restitution && *pair.restitution > 1) {
+      diagnostics.error(pair.where, fmt::format("a pair has restitution {:g}", *pair.restitution),
+                        "write a number from 0, no bounce, to 1, no loss");
+    }
     check(pair.margin, 0, "margin");
     check(pair.relaxation_time, -kInfinity, "relaxation time");
     if (pair.stiffness && !(*pair.stiffness > 0)) {

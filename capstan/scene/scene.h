@@ -108,8 +108,10 @@ struct Material {
   double relaxation_time = -1;  // tau_d [s] of the Kelvin-Voigt law; negative: the time step
   double friction = 0.5;        // Coulomb coefficient mu
   std::optional<FrictionTensor> friction_tensor;
-  double stiction_tolerance = 1e-5;  // v_s [m/s]
-  double elastic_modulus = 1e7;      // [Pa] for pressure-field contact
+  double stiction_tolerance = 1e-5;     // v_s [m/s]
+  double restitution = 0;               // e: an impact at speed u is left at e u; 0 to 1
+  double restitution_threshold = 0.05;  // [m/s] slower impacts do not bounce
+  double elastic_modulus = 1e7;         // [Pa] for pressure-field contact
 };
 
 // What holds between two materials, or (kind shapes) two named shapes, in place of the combination rule.
@@ -118,7 +120,7 @@ struct PairOverride {
   Kind kind = Kind::materials;
   std::string a, b;
   Source where;
-  std::optional<double> stiffness, dissipation, relaxation_time, friction, margin;
+  std::optional<double> stiffness, dissipation, relaxation_time, friction, restitution, margin;
   std::optional<FrictionTensor> friction_tensor;  // direction in the frame of a's shape
 };
 

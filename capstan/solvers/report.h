@@ -18,6 +18,16 @@ struct SolverReport {
   int friction_rounds = 0;    // law coulomb: solves with other bounds of friction, of all islands together
   double cone_violation = 0;  // law coulomb: largest relative error of friction (coulomb.cc)
   bool at_round_off = false;  // the worst island stopped where round-off hides any further progress
+
+  // Counts what an earlier solve of the same step took, too.
+  void add_effort(const SolverReport& earlier) {
+    rounds += earlier.rounds;
+    iterations += earlier.iterations;
+    most_iterations += earlier.most_iterations;
+    factorizations += earlier.factorizations;
+    line_search_evaluations += earlier.line_search_evaluations;
+    friction_rounds += earlier.friction_rounds;
+  }
 };
 
 }  // namespace capstan

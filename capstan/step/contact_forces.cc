@@ -22,7 +22,9 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       ContactForce& f = (*forces)[i];
       const Mat3& R = problem.R_WC[i];
-      const Vec3 v = problem.X[i] * U, gamma = w.newton.impulse[i];
+      const Vec3 v = problem.X[i] * U;
+      Vec3 gamma = w.newton.impulse[i];
+      if (i < static_cast<int>(w.bounce.impulse.size())) gamma += w.bounce.impulse[i];
       f.shape_a = contacts.shape_a[i];
       f.shape_b = contacts.shape_b[i];
       f.p_W = contacts.p_WC[i];

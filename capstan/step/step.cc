@@ -196,6 +196,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+    report.bounce_rounds = bounce(model, w->contacts, theta, true, &w->motion, &w->problem, &w->bounce);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
@@ -207,6 +208,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
+      int bounced = 0;
       const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, glides, threads, w);
       if (!revised && !report.solver.unfinished) break;
       if (revised) {
@@ -215,12 +217,20 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
         if (again) break;
         add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, threads);
         add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+        bounced = bounce(model, w->contacts, theta, false, &w->motion, &w->problem, &w->bounce);
+        report.bounce_rounds += bounced;
         report.times.assemble += lap();
       }
       if (newton.rough && report.solver.unfinished) w->late.lenience *= kLenience;
       newton.rough = newton.rough && revised;
       newton.settle_friction = !revised;
-      solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
+      if (bounced > 0) {  // v* is another one
+        SolverReport anew = solve_newton(w->problem, newton, threads, &w->newton, w->assembly.kept);
+        anew.add_effort(report.solver);
+        report.solver = anew;
+      } else {
+        solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
+      }
       report.times.solve += lap();
     }
   }

@@ -11,6 +11,7 @@
 #include "capstan/problem/residual.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
+#include "capstan/step/bounce.h"
 #include "capstan/step/close_loops.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
@@ -32,6 +33,7 @@ struct Report {
   int ahead_contacts = 0;      // of these, of shapes that were apart and meet in the step (contacts/meet.h)
   int late_contacts = 0;       // likewise, found where the velocities led (contacts/late_contacts.h)
   int withdrawn_contacts = 0;  // taken back (step/withdraw.h)
+  int bounce_rounds = 0;       // of impacts with restitution (step/bounce.h)
   int asleep = 0;              // trees that sleep after the step
   int woken = 0;               // trees that woke in it
   int kept = 0;         // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
@@ -53,6 +55,7 @@ struct Workspace {
   CollisionWorkspace collision;
   LateWorkspace late;
   WithdrawWorkspace withdraw;
+  BounceWorkspace bounce;
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;

@@ -228,6 +228,11 @@ std::vector<Case> cases() {
       {"materials/friction", slide("material"), "", ", friction: 0.1"},
       {"materials/friction_tensor", slide("material"), "", ", friction_tensor: {along: 0.1, across: 0.7}"},
       {"materials/stiction_tolerance", slide("material"), "", ", stiction_tolerance: 0.01"},
+      {"materials/restitution", "materials: [{name: default%}]\n" + drop("{type: sphere, radius: 0.1}"), "",
+       ", restitution: 0.5"},
+      {"materials/restitution_threshold",
+       "materials: [{name: default, restitution: 0.5%}]\n" + drop("{type: sphere, radius: 0.1}"), "",
+       ", restitution_threshold: 10"},
       {"materials/elastic_modulus", slide("material"), "", ", elastic_modulus: 1e5"},
       // models
       {"models/file", "models: [{name: x, file: %}]\n", "ball.yaml", "box.yaml"},

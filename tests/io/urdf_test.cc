@@ -24,6 +24,20 @@ void expect_near(const Vec3& a, const Vec3& b) {
   EXPECT_LT((a - b).norm(), 1e-14) << a.transpose() << " is not " << b.transpose();
 }
 
+TEST_F(Urdf, ContactOfALink) {
+  const Scene scene = read(R"(
+    <link name="ball"><contact><lateral_friction value="0.8"/><restitution value="0.6"/></contact>
+      <collision><geometry><sphere radius="0.1"/></geometry></collision></link>)");
+  EXPECT_EQ(diagnostics.text(), "");
+  ASSERT_EQ(scene.materials.size(), 1u);
+  EXPECT_EQ(scene.materials[0].friction, 0.8);
+  EXPECT_EQ(scene.materials[0].restitution, 0.6);
+  EXPECT_EQ(scene.shapes[0].material, scene.materials[0].name);
+  EXPECT_THROW(read("<link name='a'><contact><restitution value='1.5'/></contact></link>"), InputError);
+  EXPECT_NE(diagnostics.text().find("<restitution> of link 'a' is 1.5"), std::string::npos)
+      << diagnostics.text();
+}
+
 TEST_F(Urdf, LinksAndJoints) {
   const Scene scene = read(R"(
     <link name="base"/>

@@ -86,6 +86,8 @@ static void expect_same(const Material& a, const Material& b) {
   SAME(friction);
   expect_same(a.friction_tensor, b.friction_tensor);
   SAME(stiction_tolerance);
+  SAME(restitution);
+  SAME(restitution_threshold);
   SAME(elastic_modulus);
 }
 static void expect_same(const PairOverride& a, const PairOverride& b) {
@@ -96,6 +98,7 @@ static void expect_same(const PairOverride& a, const PairOverride& b) {
   SAME(dissipation);
   SAME(relaxation_time);
   SAME(friction);
+  SAME(restitution);
   SAME(margin);
   expect_same(a.friction_tensor, b.friction_tensor);
 }

@@ -391,6 +391,9 @@ TEST(CompileErrors, OfShapesAndMaterials) {
           {"tau", [](Scene& s) { s.materials[0].relaxation_time = kNan; }, "has relaxation time nan"},
           {"mu", [](Scene& s) { s.materials[0].friction = -0.1; }, "has friction -0.1"},
           {"v_s", [](Scene& s) { s.materials[0].stiction_tolerance = 0; }, "has stiction tolerance 0"},
+          {"e", [](Scene& s) { s.materials[0].restitution = 1.1; }, "has restitution 1.1"},
+          {"threshold", [](Scene& s) { s.materials[0].restitution_threshold = -1; },
+           "has restitution threshold -1"},
           {"E", [](Scene& s) { s.materials[0].elastic_modulus = -1; }, "has elastic modulus -1"},
           {"tensor",
            [](Scene& s) {
@@ -529,6 +532,7 @@ TEST(CompileErrors, OfConstraintsFiltersSitesAndKeyframes) {
           {"pair d", [](Scene& s) { s.pairs[0].dissipation = kNan; }, "a pair has dissipation nan"},
           {"pair tau", [](Scene& s) { s.pairs[0].relaxation_time = kInfinity; },
            "a pair has relaxation time inf"},
+          {"pair e", [](Scene& s) { s.pairs[0].restitution = 2; }, "a pair has restitution 2"},
           {"pair margin", [](Scene& s) { s.pairs[0].margin = -1; }, "a pair has margin -1"},
           {"site", [](Scene& s) { s.sites[0].body = "pol"; },
            "the body of site 'tip' is body 'pol', which does not exist"},

@@ -1,0 +1,52 @@
+// Impacts that bounce, before the contact problem of the step is solved.
+//
+// A pair whose materials have a restitution e > 0 and that meets in this step, faster than a threshold, is
+// left at e times the speed it met with. Impacts of a step come one after the other, in rounds, as in a row
+// of balls that touch: a round takes all contacts that approach each other now, changes the free velocities
+//
+//   v* <- argmin 1/2 (v - v*)^T A (v - v*) + l(J v)
+//
+// with near-rigid contacts that want v_n = v+, and Coulomb friction, and looks again; contacts without
+// restitution that what bounced runs into take part with v+ = 0. The convex problem of the step then begins
+// with v* and has resting contact left to do. What bounces in the step between two positions must not gain
+// or lose height by the time step: with u the speed at first touch, found from the gap phi and the
+// acceleration a of the free motion,
+//
+//   u^2 = u0^2 + 2 a phi,      v+ such that the parabola that goes on from phi comes from the ground at e u
+//
+// (bounce.cc has the formulas for each scheme), so that a ball rebounds to e^2 of its height at any time step
+// and any stiffness. Where Newton's restitution and friction would make energy together, e is taken
+// smaller for that round. Limits: e = 0, or slower than the threshold or than twice what gravity makes in a
+// step: nothing is done; e = 1 without friction: energy is kept.
+#pragma once
+
+#include "capstan/contacts/contacts.h"
+#include "capstan/problem/problem.h"
+#include "capstan/solvers/newton.h"
+
+namespace capstan {
+
+struct BounceWorkspace {
+  VecX v_free;                // [dofs] v* before any impact
+  std::vector<Vec3> impulse;  // [contacts] of all impacts of the step [N s]; empty: none
+  Problem problem;            // of one round
+  NewtonWorkspace newton;
+  struct Impact {
+    int contact, group;  // of the whole problem
+    double before;       // [m/s] rate of the gap
+    double after[3];     // wanted; with e, e/2, 0
+    double shift;        // of the parabola's rate against these
+  };
+  std::vector<Impact> impacts;
+  std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
+  std::vector<Vec3> v_after;             // [contacts of a round]
+  std::vector<char> takes_part;          // [trees] in a round
+  std::vector<char> is_moved;            // [trees] by an impact of this step
+};
+
+// After assemble(), and once more whenever contacts were added: changes the motion's v*. Contacts that will
+// bounce in a later step get no impulse in this one, whatever their law. Returns the number of rounds.
+int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, bool is_first, Motion* motion,
+           Problem* problem, BounceWorkspace* workspace);
+
+}  // namespace capstan

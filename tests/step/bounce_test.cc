@@ -1,0 +1,258 @@
+// Restitution: impacts are left at e times the speed they came with, at any time step and stiffness.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "capstan/step/contact_forces.h"
+#include "tests/support/contact_simulation.h"
+
+namespace capstan {
+namespace {
+
+using namespace test;
+
+Scene ball_above_floor(double e, double height, double stiffness) {
+  Scene scene;
+  Material m;
+  m.name = "default";
+  m.restitution = e;
+  m.stiffness = stiffness;
+  scene.materials = {m};
+  scene.shapes = {make_shape("floor", kWorld, HalfSpace{}), make_shape("ball", "ball", Sphere{0.05}, 1)};
+  scene.bodies = {free_body("ball", {0, 0, 0.05 + height})};
+  return scene;
+}
+
+double rebound(const Scene& scene, double dt, ContactLaw law, Integrator integrator) {
+  Simulation run(scene, dt, law);
+  run.options.integrator = integrator;
+  double highest = 0;
+  bool is_up = false;
+  while (run.state.time < 1.1) {
+    run.go(dt);
+    is_up = is_up || run.state.v[2] > 0.5;
+    if (is_up) highest = std::max(highest, run.state.q[2] - 0.05);
+  }
+  return highest;
+}
+
+// From heights that put the touch anywhere in a step. What is left of the error is the top of the parabola,
+// which lies between two steps: g dt^2/8.
+TEST(Bounce, ABallReboundsToTheSquare) {
+  for (const double stiffness : {1e4, 1e6, 1e8}) {
+    for (const double dt : {0.01, 0.005, 0.002, 0.0005}) {
+      double worst = 0;
+      for (int k = 0; k < 8; ++k) {
+        const double e = k % 2 ? 0.8 : 0.5, height = 1 + 0.011 * k;
+        for (const ContactLaw law : {ContactLaw::regularized_lagged, ContactLaw::sap}) {
+          const double top =
+              rebound(ball_above_floor(e, height, stiffness), dt, law, Integrator::semi_implicit);
+          worst = std::max(worst, std::abs(top / (e * e * height) - 1));
+        }
+      }
+      std::printf("stiffness %g N/m, dt %g s: rebound off by %.2e of its height at most\n", stiffness, dt,
+                  worst);
+      EXPECT_LE(worst, 1e-3) << "dt " << dt << " k " << stiffness;
+    }
+  }
+}
+
+TEST(Bounce, WithEveryIntegrator) {
+  for (const Integrator integrator :
+       {Integrator::semi_implicit, Integrator::implicit_euler, Integrator::midpoint}) {
+    for (const double dt : {0.01, 0.002}) {
+      const double top =
+          rebound(ball_above_floor(0.8, 1, 1e6), dt, ContactLaw::regularized_lagged, integrator);
+      EXPECT_NEAR(top, 0.64, 2e-3) << integrator_name(integrator) << " dt " << dt;
+    }
+  }
+}
+
+// e = 1: ten bounces lose nothing, and make nothing.
+TEST(Bounce, NothingIsLostAtOne) {
+  for (const double dt : {0.01, 0.001}) {
+    Simulation run(ball_above_floor(1, 0.5, 1e6), dt, ContactLaw::regularized_lagged);
+    double first = 0, last = 0, highest = 0;
+    while (run.state.time < 8) {
+      run.go(dt);
+      highest = std::max(highest, run.state.q[2] - 0.05);
+      if (run.state.time > 7) last = std::max(last, run.state.q[2] - 0.05);
+    }
+    first = 0.5;
+    EXPECT_NEAR(last, first, 1e-2 * first) << dt;
+    EXPECT_LE(highest, first * 1.001) << dt;
+  }
+}
+
+// One or two balls come in, as many go out, whether they touch at rest or have gaps.
+TEST(Bounce, NewtonsCradle) {
+  for (const double gap : {0.0, 1e-6, 1e-4, 1e-3}) {
+    for (const int num_coming : {1, 2, 3}) {
+      for (const double dt : {0.01, 0.005, 0.001}) {
+        Scene scene;
+        Material m;
+        m.name = "default";
+        m.restitution = 1;
+        m.friction = 0;
+        scene.materials = {m};
+        constexpr int kBalls = 5;
+        constexpr double kRadius = 0.02, kLength = 0.3;
+        for (int i = 0; i < kBalls; ++i) {
+          Body body = free_body("ball" + std::to_string(i), {i * (2 * kRadius + gap), 0, 0});
+          body.joints[0].type = JointType::revolute;
+          body.joints[0].axis = Vec3(0, 1, 0);
+          scene.bodies.push_back(body);
+          scene.shapes.push_back(make_shape(body.name, body.name, Sphere{kRadius}, 0.1));
+          scene.shapes.back().pose.position = Vec3(0, 0, -kLength);
+          if (i < num_coming) scene.initial.q[body.name] = {0.3};
+        }
+        Simulation run(scene, dt, ContactLaw::regularized_lagged);
+        const double energy = calc_mechanics(run.model, run.state).total();
+        VecX most = VecX::Zero(kBalls);
+        while (run.state.time < 0.8) {
+          run.go(dt);
+          most = most.cwiseMax(-run.state.q);
+          // That of pendulums swings by some part of dt with this scheme.
+          const double swing = num_coming * 0.1 * kGravity * kLength * (1 - std::cos(0.3));
+          EXPECT_LE(calc_mechanics(run.model, run.state).total(), energy + 5 * dt * swing);
+        }
+        for (int i = 0; i < kBalls; ++i) {
+          const double expected = i >= kBalls - num_coming ? 0.3 : 0;
+          EXPECT_NEAR(most[i], expected, 0.02)
+              << "ball " << i << " of " << num_coming << ", gap " << gap << ", dt " << dt;
+        }
+      }
+    }
+  }
+}
+
+// Of free bodies, of 1 kg each: with the velocities of the parabolas through their positions (semi-implicit).
+double true_energy(const Simulation& run) {
+  State state = run.state;
+  for (int k = 2; k < state.v.size(); k += 6) state.v[k] -= 0.5 * kGravity * run.options.dt;
+  return calc_mechanics(run.model, state).total();
+}
+
+// Spinning and thrown boxes that hit each other and the floor, with and without friction. Without, boxes spin
+// on at 20 rad/s, whose energy the integrator itself changes by some 0.1 % in a step of 10 ms.
+TEST(Bounce, EnergyNeverGrows) {
+  for (const double dt : {0.01, 0.002}) {
+    for (const double mu : {0.0, 0.3, 1.0}) {
+      for (const double e : {0.5, 0.9, 1.0}) {
+        Scene scene;
+        Material m;
+        m.name = "default";
+        m.restitution = e;
+        m.friction = mu;
+        scene.materials = {m};
+        scene.shapes = {make_shape("floor", kWorld, HalfSpace{})};
+        for (int i = 0; i < 6; ++i) {
+          const std::string name = "box" + std::to_string(i);
+          scene.bodies.push_back(free_body(name, {0.02 * i, 0.01 * i, 0.3 + 0.25 * i}));
+          scene.bodies.back().pose.quat_wxyz = Vec4(1, 0.3 * i, -0.2 * i, 0.1).normalized();
+          scene.shapes.push_back(make_shape(name, name, Box{Vec3(0.05, 0.08, 0.1)}, 1));
+          scene.initial.v[name] = {1, 0.5, -1, 5.0 * i, -3, 8};
+        }
+        Simulation run(scene, dt, ContactLaw::regularized_lagged);
+        const double start = true_energy(run);
+        double energy = start, growth = 0, highest = start;
+        int rounds = 0;
+        while (run.state.time < 2) {
+          run.go(dt);
+          rounds += run.report.bounce_rounds;
+          const double next = true_energy(run);
+          growth = std::max(growth, (next - energy) / start);
+          highest = std::max(highest, energy = next);
+        }
+        EXPECT_LE(growth, mu > 0 ? 1e-4 : dt) << "dt " << dt << " mu " << mu << " e " << e;
+        EXPECT_LE(highest, start * 1.01);
+        EXPECT_GE(rounds, 10);
+        if (e < 1) {
+          EXPECT_LE(energy, 0.8 * start);
+        }
+      }
+    }
+  }
+}
+
+// Two balls in space: velocities of the textbook, and the log has the whole impulse.
+TEST(Bounce, TwoBallsMeet) {
+  for (const double dt : {0.01, 0.001}) {
+    for (const double e : {0.3, 1.0}) {
+      Scene scene;
+      Material m;
+      m.name = "default";
+      m.restitution = e;
+      scene.materials = {m};
+      scene.options.gravity.setZero();
+      scene.bodies = {free_body("a", {0, 0, 0}), free_body("b", {0.5, 0, 0})};
+      scene.shapes = {make_shape("a", "a", Sphere{0.05}, 2), make_shape("b", "b", Sphere{0.08}, 0.5)};
+      scene.initial.v["a"] = {3, 0, 0, 0, 0, 0};
+      scene.initial.v["b"] = {-1, 0, 0, 0, 0, 0};
+      Simulation run(scene, dt, ContactLaw::regularized_lagged);
+      std::vector<ContactForce> forces;
+      double impulse = 0;
+      while (run.state.time < 0.2) {
+        run.go(dt);
+        calc_contact_forces(run.workspace, &forces);
+        for (const ContactForce& f : forces) impulse += f.normal_force * dt;
+      }
+      const double expected = (1 + e) * 4 / (1 / 2.0 + 1 / 0.5);
+      EXPECT_NEAR(run.state.v[0], 3 - expected / 2, 1e-3) << dt;
+      EXPECT_NEAR(run.state.v[6], -1 + expected / 0.5, 1e-3) << dt;
+      EXPECT_NEAR(impulse, expected, 1e-3 * expected);
+    }
+  }
+}
+
+// A ball with backspin: friction of the impact is mu (1 + e) v_n while it slides, and no more than what makes
+// it roll.
+TEST(Bounce, BackspinOffTheFloor) {
+  for (const double dt : {0.01, 0.001}) {
+    for (const double mu : {0.1, 1.0}) {
+      constexpr double kRadius = 0.05, kE = 0.7, kSpeed = 3, kForward = 2, kSpin = -40;
+      Scene scene = ball_above_floor(kE, 0.1, 1e6);
+      scene.materials[0].friction = mu;
+      scene.options.gravity.setZero();
+      scene.initial.v["ball"] = {kForward, 0, -kSpeed, 0, kSpin, 0};
+      Simulation run(scene, dt, ContactLaw::regularized_lagged);
+      run.go(0.1);
+      const double slip = kForward - kSpin * kRadius;                     // at the ground
+      const double slides = mu * (1 + kE) * kSpeed, sticks = slip / 3.5;  // change of velocity
+      const double change = std::min(slides, sticks);
+      EXPECT_NEAR(run.state.v[0], kForward - change, 2e-3) << "dt " << dt << " mu " << mu;
+      EXPECT_NEAR(run.state.v[4], kSpin + change * 2.5 / kRadius, 0.1);
+      EXPECT_NEAR(run.state.v[2], kE * kSpeed, 2e-3);
+    }
+  }
+}
+
+// What comes to rest stays: a box dropped flat, and a stack that a ball falls on.
+TEST(Bounce, ComesToRest) {
+  for (const double dt : {0.01, 0.002}) {
+    Scene scene = box_on_plane(0.5, 1e6);
+    scene.materials[0].restitution = 0.6;
+    scene.bodies[0].pose.position.z() = 0.3;
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = "b" + std::to_string(i);
+      scene.bodies.push_back(free_body(name, {0.5, 0, 0.05 + 0.1 * i}));
+      scene.shapes.push_back(make_shape(name, name, Box{Vec3::Constant(0.05)}, 1));
+    }
+    scene.bodies.push_back(free_body("ball", {0.51, 0, 0.8}));
+    scene.shapes.push_back(make_shape("ball", "ball", Sphere{0.03}, 0.2));
+    Simulation run(scene, dt, ContactLaw::regularized_lagged);
+    run.go(4);
+    int late_rounds = 0;
+    while (run.state.time < 5) {
+      run.go(dt);
+      late_rounds += run.report.bounce_rounds;
+    }
+    EXPECT_EQ(late_rounds, 0) << dt;
+    EXPECT_NEAR(run.state.q[2], 0.05, 1e-4);
+    EXPECT_LE(run.state.v.head(24).norm(), 1e-4) << dt;
+    EXPECT_NEAR(run.state.q[7 * 3 + 2], 0.25, 1e-3);  // the top of the stack
+  }
+}
+
+}  // namespace
+}  // namespace capstan
