@@ -5,9 +5,32 @@
 #include "apps/capstan/commands.h"
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
+#include "capstan/model/default_stiffness.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
+namespace {
+
+// Where nothing is written, stiffness may be other than what one expects (model/default_stiffness.h).
+void tell_default_stiffness(const Model& model) {
+  double least = kInfinity, most = 0;
+  std::string stiffest;
+  for (const ModelShape& shape : model.shapes) {
+    const Material& m = model.materials[shape.material];
+    if (!shape.collides || m.stiffness || m.stiffness_per_kilogram > 0) continue;
+    least = std::min(least, shape.stiffness);
+    if (shape.stiffness <= most) continue;
+    most = shape.stiffness;
+    stiffest = shape.name;
+  }
+  if (most <= kLeastStiffness) return;
+  const std::string range =
+      least < most ? fmt::format("{:.3g} to {:.3g}", least, most) : fmt::format("{:.3g}", most);
+  tell("note: shapes without a written stiffness have {} N/m, for the weight they may carry (most: '{}')\n",
+       range, stiffest);
+}
+
+}  // namespace
 
 int check(const CheckOptions& options) {
   choose_step_options({}, options.dt, options.integrator);
@@ -33,6 +56,7 @@ int check(const CheckOptions& options) {
     }
     tell("{}\n", to_string(diagnostics.list[i]));
   }
+  if (diagnostics.ok() && !options.quiet) tell_default_stiffness(model);
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
   if (!options.quiet) {
     fmt::print("{}: {} error{}, {} warning{}\n", path, errors, errors == 1 ? "" : "s", warnings,

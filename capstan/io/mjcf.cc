@@ -215,8 +215,9 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
          [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
   }
   check_static_shapes(reader);
-  combine_materials(reader);
   settle_masses(reader);
+  settle_loads(reader);
+  combine_materials(reader);
   xml.report_unread();
 }
 

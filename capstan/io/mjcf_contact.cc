@@ -12,9 +12,18 @@
 //     stiffness_per_kilogram = K = k d / (1 - d),   relaxation_time = b / k,   d = d(g / K).
 //
 // d is that of the resting depth, found by bisection with g = 9.81 m/s^2 whatever the scene's gravity, so
-// that one body on one contact rests where it does in MuJoCo. Limits: d0 = dw needs no search; d -> 1 is
-// rigid, K -> infinity, and MuJoCo keeps d within [1e-4, 0.9999] and so do we. zeta and tc enter k as (tc
-// zeta)^-2 and b / k as 2 tc zeta^2 dw / d. The change of d away from the resting depth is not kept.
+// that one body on one contact rests where it does in MuJoCo. A foot carries more than the link it is on. On
+// links at the ends of trees with a free joint, g is replaced by what the contact carries over the mass of
+// the link,
+//
+//     g max(1, m_tree / (n m_link)),      n the number of ends,
+//
+// and K m_link is then the spring that rests where MuJoCo's contact does when the ends share the weight
+// (settle_loads). MuJoCo has the inverse inertia at the body's centre, in the pose of the file, for 1 /
+// m_link: what stands on straight legs, or has heavy rotors, sinks less there. Limits: d0 = dw needs no
+// search and K is the same for every load; d -> 1 is rigid, K -> infinity, and MuJoCo keeps d within [1e-4,
+// 0.9999] and so do we. zeta and tc enter k as (tc zeta)^-2 and b / k as 2 tc zeta^2 dw / d. The change of d
+// away from the resting depth is not kept.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,6 +35,7 @@ namespace capstan::mjcf {
 
 namespace {
 
+constexpr double kGravity = 9.81;  // [m/s^2]
 constexpr double kMinImpedance = 1e-4, kMaxImpedance = 0.9999;
 
 double bounded(double d) {
@@ -45,8 +55,8 @@ double impedance(const std::array<double, 5>& solimp, double x) {
 
 }  // namespace
 
-SolverMapping map_solver_parameters(const std::array<double, 2>& solref,
-                                    const std::array<double, 5>& solimp) {
+SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp,
+                                    double load) {
   const double dw = bounded(solimp[1]);
   double k_over_d = 0, b = 0;
   if (solref[0] > 0) {
@@ -57,14 +67,14 @@ SolverMapping map_solver_parameters(const std::array<double, 2>& solref,
     k_over_d = -solref[0] / (dw * dw);
     b = -solref[1] / dw;
   }
-  // The root of d^2 k_over_d x = (1 - d) g lies between those of the largest and the smallest d.
-  constexpr double g = 9.81;
+  // The root of d^2 k_over_d x = (1 - d) load lies between those of the largest and the smallest d.
   const auto excess = [&](double x) {
     const double d = impedance(solimp, x);
-    return d * d * k_over_d * x - (1 - d) * g;
+    return d * d * k_over_d * x - (1 - d) * load;
   };
   const double least = std::min(bounded(solimp[0]), dw), most = std::max(bounded(solimp[0]), dw);
-  double low = (1 - most) * g / (most * most * k_over_d), high = (1 - least) * g / (least * least * k_over_d);
+  double low = (1 - most) * load / (most * most * k_over_d);
+  double high = (1 - least) * load / (least * least * k_over_d);
   for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
     const double x = 0.5 * (low + high);
     (excess(x) > 0 ? high : low) = x;
@@ -73,12 +83,33 @@ SolverMapping map_solver_parameters(const std::array<double, 2>& solref,
   return {k * d / (1 - d), b / k, bounded(solimp[0]) != solimp[0] || dw != solimp[1]};
 }
 
+// The name of a material that says this, which is added under a name of its own where there is none.
+static std::string find_or_add_material(Reader& reader, Material material, const Reader::Contact& contact) {
+  std::vector<Material>& all = reader.scene.materials;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (reader.contacts[i] == contact && all[i].friction == material.friction &&
+        all[i].stiffness_per_kilogram == material.stiffness_per_kilogram &&
+        all[i].relaxation_time == material.relaxation_time) {
+      return all[i].name;
+    }
+  }
+  const std::string stem = fmt::format("friction_{:g}", material.friction);
+  material.name = stem;
+  for (int n = 2;
+       std::any_of(all.begin(), all.end(), [&](const Material& m) { return m.name == material.name; }); ++n) {
+    material.name = fmt::format("{}_{}", stem, n);
+  }
+  all.push_back(material);
+  reader.contacts.push_back(contact);
+  return all.back().name;
+}
+
 // Geoms that say the same share a material. MuJoCo's friction is 1 where nothing is written; stiffness and
 // dissipation then stay our defaults.
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom) {
   XmlFiles& xml = reader.xml;
   Material material;
-  const Reader::Contact contact{geom.friction, geom.condim == 1 ? 1 : 3, geom.priority};
+  Reader::Contact contact{geom.friction, geom.condim == 1 ? 1 : 3, geom.priority};
   material.friction = geom.condim == 1 ? 0 : geom.friction;
   const bool collides = geom.contype != 0 || geom.conaffinity != 0;
   if (geom.condim > 3 && collides && xml.once(fmt::format("condim {}", geom.condim))) {
@@ -88,6 +119,9 @@ std::string material_of(Reader& reader, const XmlElement* element, const GeomSpe
                     geom.condim == 4 ? "torsional" : "torsional and rolling"));
   }
   if (geom.has_sol) {
+    contact.has_sol = true;
+    contact.solref = geom.solref;
+    contact.solimp = geom.solimp;
     const SolverMapping map = map_solver_parameters(geom.solref, geom.solimp);
     material.stiffness_per_kilogram = map.stiffness_per_kilogram;
     material.relaxation_time = map.relaxation_time;
@@ -99,24 +133,73 @@ std::string material_of(Reader& reader, const XmlElement* element, const GeomSpe
           "write values between them");
     }
   }
-  std::vector<Material>& all = reader.scene.materials;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (reader.contacts[i] == contact && all[i].friction == material.friction &&
-        all[i].stiffness_per_kilogram == material.stiffness_per_kilogram &&
-        all[i].relaxation_time == material.relaxation_time) {
-      return all[i].name;
-    }
-  }
   material.where = xml.where(element);
-  std::string stem = fmt::format("friction_{:g}", material.friction);
-  material.name = stem;
-  for (int n = 2;
-       std::any_of(all.begin(), all.end(), [&](const Material& m) { return m.name == material.name; }); ++n) {
-    material.name = fmt::format("{}_{}", stem, n);
+  return find_or_add_material(reader, material, contact);
+}
+
+// The load of contacts on the ends of free trees over the mass of the link [m/s^2], see above: by body, for
+// all bodies of such links.
+static std::map<std::string, double> calc_loads(const Scene& scene) {
+  const std::map<std::string, double> masses = calc_masses(scene);
+  struct FreeTree {
+    double mass = 0;
+    std::set<std::string> ends;
+  };
+  std::map<std::string, std::string> link_of, root_of;  // of each body in a free tree, the first body of each
+  std::map<std::string, double> link_mass;
+  std::map<std::string, FreeTree> trees;   // by their first body
+  for (const Body& body : scene.bodies) {  // parents come first
+    const bool is_root = !body.joints.empty() && body.joints[0].type == JointType::free;
+    if (!is_root && !link_of.count(body.parent)) continue;
+    link_of[body.name] = body.joints.empty() ? link_of[body.parent] : body.name;
+    root_of[body.name] = is_root ? body.name : root_of[body.parent];
+    FreeTree& tree = trees[root_of[body.name]];
+    if (!body.joints.empty()) {
+      if (!is_root) tree.ends.erase(link_of[body.parent]);
+      tree.ends.insert(body.name);
+    }
+    tree.mass += masses.at(body.name);
+    link_mass[link_of[body.name]] += masses.at(body.name);
   }
-  all.push_back(material);
-  reader.contacts.push_back(contact);
-  return all.back().name;
+  std::map<std::string, double> loads;
+  for (const auto& [body, link] : link_of) {
+    const FreeTree& tree = trees[root_of[body]];
+    if (!tree.ends.count(link) || !(link_mass[link] > 0)) continue;
+    const double share = tree.mass / static_cast<double>(tree.ends.size());
+    loads[body] = kGravity * std::max(1.0, share / link_mass[link]);
+  }
+  return loads;
+}
+
+// Once masses are known: geoms with solref or solimp on feet get materials for what these carry.
+void settle_loads(Reader& reader) {
+  if (std::none_of(reader.contacts.begin(), reader.contacts.end(),
+                   [](const Reader::Contact& c) { return c.has_sol; }))
+    return;
+  Scene& scene = reader.scene;
+  const std::map<std::string, double> loads = calc_loads(scene);
+  std::map<std::string, int> index;
+  for (std::size_t i = 0; i < scene.materials.size(); ++i)
+    index[scene.materials[i].name] = static_cast<int>(i);
+  for (ShapeInstance& shape : scene.shapes) {
+    const auto load = loads.find(shape.body);
+    const auto found = index.find(shape.material);
+    if (load == loads.end() || found == index.end() || !reader.contacts[found->second].has_sol) continue;
+    const Reader::Contact contact = reader.contacts[found->second];
+    Material material = scene.materials[found->second];
+    const SolverMapping map = map_solver_parameters(contact.solref, contact.solimp, load->second);
+    material.stiffness_per_kilogram = map.stiffness_per_kilogram;
+    material.relaxation_time = map.relaxation_time;
+    shape.material = find_or_add_material(reader, material, contact);
+  }
+  // Materials that no shape has any more go.
+  std::set<std::string> used;
+  for (const ShapeInstance& shape : scene.shapes) used.insert(shape.material);
+  for (std::size_t i = scene.materials.size(); i-- > 0;) {
+    if (used.count(scene.materials[i].name) || !reader.contacts[i].has_sol) continue;
+    scene.materials.erase(scene.materials.begin() + static_cast<std::ptrdiff_t>(i));
+    reader.contacts.erase(reader.contacts.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 // MuJoCo takes the larger friction of two geoms (that of the higher priority, when they differ), and friction

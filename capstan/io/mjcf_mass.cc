@@ -44,6 +44,19 @@ std::optional<Inertia> inertia_of_shapes(const Scene& scene, const std::vector<i
 
 }  // namespace
 
+std::map<std::string, double> calc_masses(const Scene& scene) {
+  std::map<std::string, std::vector<int>> shapes_of;
+  for (std::size_t s = 0; s < scene.shapes.size(); ++s)
+    shapes_of[scene.shapes[s].body].push_back(static_cast<int>(s));
+  std::map<std::string, double> masses;
+  for (const Body& body : scene.bodies) {
+    const std::optional<Inertia> inertia =
+        body.inertia ? body.inertia : inertia_of_shapes(scene, shapes_of[body.name]);
+    masses[body.name] = inertia ? inertia->mass : 0;
+  }
+  return masses;
+}
+
 void settle_masses(Reader& reader) {
   const Compiler& compiler = reader.compiler;
   Scene& scene = reader.scene;

@@ -46,6 +46,9 @@ struct Reader {
   struct Contact {
     double friction = 1;
     int condim = 3, priority = 0;
+    bool has_sol = false;  // solref or solimp are written
+    std::array<double, 2> solref = {};
+    std::array<double, 5> solimp = {};
     bool operator==(const Contact&) const = default;
   };
   std::vector<Contact> contacts;
@@ -117,8 +120,11 @@ struct SolverMapping {
   double relaxation_time = 0;         // [s]
   bool clamped = false;               // d0 or dw was beyond MuJoCo's bounds
 };
-SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp);
+// `load` [m/s^2] is what a contact carries over the mass that it moves.
+SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp,
+                                    double load = 9.81);
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom);
+void settle_loads(Reader& reader);
 void combine_materials(Reader& reader);
 void read_contact(Reader& reader, const XmlElement* element);
 
@@ -127,6 +133,8 @@ void read_tendon(Reader& reader, const XmlElement* element);
 void read_actuators(Reader& reader, const XmlElement* element);
 void read_keyframes(Reader& reader, const XmlElement* element);
 void settle_masses(Reader& reader);
+// [kg] of each body of the scene, its shapes counted where it has no inertia.
+std::map<std::string, double> calc_masses(const Scene& scene);
 
 // An element outside the body tree that names something inside a <replicate> is repeated with it, as MuJoCo
 // does: the suffixes to use, {""} in the ordinary case.

@@ -223,7 +223,7 @@ std::string material_text(const Material& material) {
   if (material.stiffness_per_kilogram > 0) {
     map.add("stiffness_per_kilogram", number(material.stiffness_per_kilogram));
   } else {
-    map.scalar("stiffness", material.stiffness, plain.stiffness);
+    map.scalar("stiffness", material.stiffness);
   }
   map.scalar("dissipation", material.dissipation, plain.dissipation);
   if (material.relaxation_time >= 0) map.add("relaxation_time", number(material.relaxation_time));

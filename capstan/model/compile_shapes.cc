@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capstan/model/compiler.h"
+#include "capstan/model/default_stiffness.h"
 
 namespace capstan {
 namespace {
@@ -69,7 +70,8 @@ void check_material(const Material& m, Diagnostics& d) {
   const auto check = [&](double value, bool good, const char* what, const char* remedy) {
     if (!good) d.error(m.where, fmt::format("material '{}' has {} {:g}", m.name, what, value), remedy);
   };
-  check(m.stiffness, m.stiffness > 0, "stiffness", "write a number of N/m above 0");
+  const double stiffness = m.stiffness.value_or(1);
+  check(stiffness, stiffness > 0, "stiffness", "write a number of N/m above 0");
   check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0 && std::isfinite(m.stiffness_per_kilogram),
         "stiffness per kilogram", "write 0 or more");
   check(m.dissipation, m.dissipation >= 0 && std::isfinite(m.dissipation), "dissipation",
@@ -216,7 +218,7 @@ void ModelCompiler::compile_shapes() {
     entry.surface_spin = s.surface_spin;
     entry.has_moving_surface = !s.surface_velocity.isZero(0) || !s.surface_spin.isZero(0);
     const Material& m = model.materials[material];
-    entry.stiffness = m.stiffness;
+    entry.stiffness = m.stiffness.value_or(kLeastStiffness);
     // A fixed shape has no mass of its own to scale by: the other one's stiffness then decides.
     if (m.stiffness_per_kilogram > 0) {
       entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
@@ -256,6 +258,7 @@ void ModelCompiler::compile_shapes() {
     }
     model.shapes.push_back(entry);
   }
+  set_default_stiffness(&model);
 }
 
 void ModelCompiler::compile_filters() {

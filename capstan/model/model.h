@@ -143,7 +143,7 @@ struct ModelShape {
   double margin = 0;
   bool has_moving_surface = false;
   Vec3 surface_velocity = Vec3::Zero(), surface_spin = Vec3::Zero();  // shape frame (ShapeInstance)
-  double stiffness = 1e6;  // [N/m] the material's, resolved for this shape
+  double stiffness = 1e6;  // [N/m] the material's, or by default_stiffness.h
   double pair_margin = 0;  // [m] the largest margin of any pair it may be in
   Collider collider;       // for the collision engine; empty when it does not collide
   // Shapes of the same link that touch or overlap this one, so that they may cover parts of its surface

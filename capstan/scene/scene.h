@@ -101,7 +101,9 @@ struct FrictionTensor {
 struct Material {
   std::string name;
   Source where;
-  double stiffness = 1e6;  // k [N/m]; may be infinite (near-rigid)
+  // k [N/m]; may be infinite (near-rigid). Not set: 1e6, or more for shapes that may carry more
+  // (model/default_stiffness.h). The springs of two shapes that touch are in series.
+  std::optional<double> stiffness;
   double stiffness_per_kilogram =
       0;                    // if > 0 replaces stiffness: k = this * mass of the body [1/s^2] (MJCF solref)
   double dissipation = 50;  // Hunt-Crossley d [s/m]

@@ -1,4 +1,5 @@
 // The real program: exit codes, messages, checkpoints. Logs are in log_test.cc, the manual in manual_test.cc.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -140,6 +141,21 @@ TEST(Check, WarningsGiveOneOnlyWhenStrict) {
   EXPECT_HAS(outcome.out, "0 errors, 1 warning\n");
   EXPECT_EQ(folder.capstan("check stiff.yaml --strict").code, 1);
   EXPECT_EQ(folder.capstan("check stiff.yaml --strict --integrator implicit_euler").code, 0);
+}
+
+TEST(Check, TellsAStiffnessThatItChose) {
+  const Folder folder;
+  const char* slab = R"(capstan: 1
+materials: [{{name: default, friction: 1{}}}]
+bodies: [{{name: slab, position: [0, 0, 0.5], joint: free, shape: {{type: box, size: [1, 1, 1]}}}}]
+shapes: [{{type: plane, name: floor}}]
+)";
+  write_text(folder / "slab.yaml", fmt::format(fmt::runtime(slab), ""));
+  const Outcome outcome = folder.capstan("check slab.yaml --strict");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_HAS(outcome.err, "note: shapes without a written stiffness have 9.81e+06 N/m");
+  write_text(folder / "slab.yaml", fmt::format(fmt::runtime(slab), ", stiffness: 1e6"));
+  EXPECT_EQ(folder.capstan("check slab.yaml --strict").err, "");
 }
 
 TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {

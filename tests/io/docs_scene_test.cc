@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "capstan/io/read.h"
+#include "capstan/step/step.h"
 
 namespace capstan {
 namespace {
@@ -74,6 +75,13 @@ TEST(DocsScene, EveryExampleIsReadWithoutDiagnostics) {
   EXPECT_EQ(scenes["gripper.yaml"].pairs[0].a, "left_box");
   EXPECT_EQ(*scenes["crate.yaml"].shapes[0].mass, 3);
   EXPECT_EQ(std::get<HeightField>(scenes["terrain.yaml"].shapes[1].shape).columns, 4);
+  const Model slab = compile(scenes["slab.yaml"]);
+  EXPECT_NEAR(slab.shapes[0].stiffness, 9.81e6, 1);
+  State state = initial_state(slab);
+  Workspace workspace = make_workspace(slab);
+  for (int i = 0; i < 1000; ++i) step(slab, step_options(slab), Input{}, &state, &workspace);
+  EXPECT_NEAR(0.1 - state.q[2], 0.5e-3, 1e-6);
+  EXPECT_NEAR(0.1 - state.q[9], 2.7e-3, 1e-5);
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ Scene decorated_scene(Random& random) {
   for (int i = 0; i < 2; ++i) {
     Material m;
     m.name = awkward_name(random, "m" + std::to_string(i));
-    m.stiffness = maybe(random) ? kInfinity : awkward_positive(random, 1e6);
+    if (maybe(random)) m.stiffness = maybe(random) ? kInfinity : awkward_positive(random, 1e6);
     m.stiffness_per_kilogram = maybe(random) ? 0 : awkward_positive(random, 1e4);
     m.relaxation_time = maybe(random) ? uniform(random, -3, 0) : awkward_positive(random, 1);
     m.friction = awkward_positive(random, 1);

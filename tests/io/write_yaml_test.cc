@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "capstan/io/read.h"
+#include "capstan/model/model.h"
 #include "tests/support/complaints.h"
 
 namespace capstan {
@@ -249,6 +250,32 @@ TEST(WriteYaml, WhatIsWrittenIsReadBackToTheSameBits) {
   ASSERT_TRUE(save_yaml(scene, path, &diagnostics)) << diagnostics.text();
   EXPECT_TRUE(std::filesystem::exists(testing::TempDir() + "/capstan_written_mesh2.obj"));
   expect_same(scene, read(path));
+}
+
+// A stiffness of 1e6 that is written is not the default, which may be more for what is heavy.
+TEST(WriteYaml, AMillionIsWrittenWhereItWasSet) {
+  for (const bool is_set : {false, true}) {
+    Scene scene;
+    scene.materials.resize(1);
+    scene.materials[0].name = "default";
+    if (is_set) scene.materials[0].stiffness = 1e6;
+    scene.bodies.resize(1);
+    scene.bodies[0].name = "slab";
+    scene.bodies[0].joints.resize(1);
+    scene.bodies[0].joints[0].name = "slab";
+    scene.bodies[0].joints[0].type = JointType::free;
+    scene.shapes.resize(1);
+    scene.shapes[0].name = scene.shapes[0].body = "slab";
+    scene.shapes[0].shape = Box{Vec3::Constant(1)};
+    const Model model = compile(scene);
+    EXPECT_EQ(model.shapes[0].stiffness == 1e6, is_set);
+    const std::string path = testing::TempDir() + "stiffness.yaml";
+    Diagnostics diagnostics;
+    EXPECT_TRUE(save_yaml(scene, path, &diagnostics));
+    const Scene again = read(path);
+    EXPECT_EQ(again.materials.at(0).stiffness.has_value(), is_set);
+    EXPECT_EQ(compile(again).fingerprint, model.fingerprint);
+  }
 }
 
 TEST(WriteYaml, AMeshWithoutAFileIsLeftOutWithAComment) {

@@ -1,0 +1,82 @@
+#include "capstan/model/default_stiffness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace capstan {
+namespace {
+
+constexpr double kLoadsPerSize = 1000;   // k s over the load
+constexpr double kGreatestRatio = 1000;  // of masses
+constexpr std::size_t kBodiesInStack = 10;
+
+// [trees] the longest edge of the box about a tree's shapes in the pose of the scene; 0 where nothing
+// collides.
+std::vector<double> calc_sizes(const Model& model) {
+  std::vector<Transform> X_WL(model.links.size());  // but for free and ball joints that start turned
+  std::vector<Vec3> lower(model.trees.size(), Vec3::Constant(kInfinity)),
+      upper(model.trees.size(), Vec3::Constant(-kInfinity));
+  for (int l = 1; l < model.num_links(); ++l) {
+    X_WL[l] = X_WL[model.links[l].parent] * model.links[l].X_PL;
+  }
+  for (const ModelShape& shape : model.shapes) {
+    if (!shape.collides || shape.link == 0 || !shape.collider.half_box.allFinite()) continue;
+    const Transform X_WS = X_WL[shape.link] * shape.X_LS;
+    const Vec3 centre = X_WS * shape.collider.centre;
+    const Vec3 half = X_WS.R.cwiseAbs() * shape.collider.half_box;
+    const int tree = model.links[shape.link].tree;
+    lower[tree] = lower[tree].cwiseMin(centre - half);
+    upper[tree] = upper[tree].cwiseMax(centre + half);
+  }
+  std::vector<double> sizes;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    sizes.push_back(std::max(0.0, (upper[t] - lower[t]).maxCoeff()));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+void set_default_stiffness(Model* model) {
+  std::vector<double> masses, bodies;  // of trees; of those that are one link, the heaviest first
+  double robot = 0;                    // the heaviest of the others that stands or lies somewhere
+  for (const Tree& tree : model->trees) {
+    double mass = 0;
+    for (int l = tree.link_begin; l < tree.link_end; ++l) mass += model->links[l].mass;
+    masses.push_back(mass);
+    const Link& root = model->links[tree.link_begin];
+    if (tree.link_end == tree.link_begin + 1) {
+      bodies.push_back(mass);
+    } else if (model->stages[root.stage_begin].type == StageType::free) {
+      robot = std::max(robot, mass);
+    }
+  }
+  std::sort(bodies.begin(), bodies.end(), std::greater<>());
+  bodies.resize(std::min(bodies.size(), kBodiesInStack));
+
+  const std::vector<double> sizes = calc_sizes(*model);
+  const double gravity = model->options.gravity.norm();
+  const ContactOptions& laws = model->options.contact;
+  const bool is_hertz = laws.normal_law == NormalLaw::hertz && laws.law != ContactLaw::sap;
+  std::vector<double> stiffness(model->trees.size(), kLeastStiffness);
+  double most = kLeastStiffness;
+  for (std::size_t t = 0; t < model->trees.size(); ++t) {
+    if (!(sizes[t] > 0)) continue;
+    const double limit = kGreatestRatio * masses[t];
+    double stack = 0;
+    for (const double mass : bodies) stack += std::min(mass, limit);
+    const double load = gravity * std::max({masses[t], stack, std::min(robot, limit)});
+    double k = kLoadsPerSize * load / sizes[t];
+    if (is_hertz) k /= std::sqrt(sizes[t] / kLoadsPerSize);
+    stiffness[t] = std::max(kLeastStiffness, k);
+    most = std::max(most, stiffness[t]);
+  }
+  for (ModelShape& shape : model->shapes) {
+    const Material& m = model->materials[shape.material];
+    if (m.stiffness || m.stiffness_per_kilogram > 0) continue;
+    shape.stiffness = shape.link == 0 ? most : stiffness[model->links[shape.link].tree];
+  }
+}
+
+}  // namespace capstan
