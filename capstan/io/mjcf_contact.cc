@@ -25,6 +25,7 @@
 // 0.9999] and so do we. zeta and tc enter k as (tc zeta)^-2 and b / k as 2 tc zeta^2 dw / d. The change of d
 // away from the resting depth is not kept.
 #include <fmt/core.h>
+#include <numbers>
 
 #include <algorithm>
 #include <cmath>
@@ -83,13 +84,21 @@ SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const s
   return {k * d / (1 - d), b / k, bounded(solimp[0]) != solimp[0] || dw != solimp[1]};
 }
 
+// Of a spring and damper of ratio zeta between two bodies that are let go where the spring is at rest: half a
+// period.
+static double restitution(const std::array<double, 2>& solref) {
+  const double zeta = solref[0] > 0 ? solref[1] : -solref[1] / (2 * std::sqrt(-solref[0]));
+  if (!(zeta < 1)) return 0;
+  return std::exp(-std::numbers::pi * std::max(zeta, 0.0) / std::sqrt(1 - zeta * zeta));
+}
+
 // The name of a material that says this, which is added under a name of its own where there is none.
 static std::string find_or_add_material(Reader& reader, Material material, const Reader::Contact& contact) {
   std::vector<Material>& all = reader.scene.materials;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (reader.contacts[i] == contact && all[i].friction == material.friction &&
         all[i].stiffness_per_kilogram == material.stiffness_per_kilogram &&
-        all[i].relaxation_time == material.relaxation_time) {
+        all[i].relaxation_time == material.relaxation_time && all[i].restitution == material.restitution) {
       return all[i].name;
     }
   }
@@ -125,6 +134,7 @@ std::string material_of(Reader& reader, const XmlElement* element, const GeomSpe
     const SolverMapping map = map_solver_parameters(geom.solref, geom.solimp);
     material.stiffness_per_kilogram = map.stiffness_per_kilogram;
     material.relaxation_time = map.relaxation_time;
+    material.restitution = restitution(geom.solref);
     if (map.clamped && xml.once("solimp")) {
       xml.diagnostics()->warning(
           xml.where(element, "solimp"),

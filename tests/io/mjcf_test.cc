@@ -459,6 +459,19 @@ TEST_F(Mjcf, FeetRestAtTheDepthOfWhatTheyCarry) {
       alone);
 }
 
+TEST_F(Mjcf, DampingRatioBelowOneBounces) {
+  const Scene scene = read(
+      "<worldbody><geom name='a' size='1' solref='-1e4 0'/><geom name='b' size='1' solref='.02 .3'/>"
+      "<geom name='c' size='1' solref='.02 1'/><geom name='d' size='1' solref='-1e4 -60'/></worldbody>");
+  const auto e = [&](const char* name) {
+    return find_named(scene.materials, find_named(scene.shapes, name)->material)->restitution;
+  };
+  EXPECT_EQ(e("a"), 1);
+  EXPECT_NEAR(e("b"), 0.372326, 1e-6);
+  EXPECT_EQ(e("c"), 0);
+  EXPECT_NEAR(e("d"), e("b"), 1e-12);  // the same ratio
+}
+
 TEST_F(Mjcf, EqualContactSettingsShareAMaterial) {
   const Scene scene = read(
       "<default><default class='soft'><geom solref='.05 1'/></default></default><worldbody>"
