@@ -33,7 +33,7 @@ TEST_F(Urdf, ContactOfALink) {
   EXPECT_EQ(scene.materials[0].friction, 0.8);
   EXPECT_EQ(scene.materials[0].restitution, 0.6);
   EXPECT_EQ(scene.shapes[0].material, scene.materials[0].name);
-  EXPECT_THROW(read("<link name='a'><contact><restitution value='1.5'/></contact></link>"), InputError);
+  read("<link name='a'><contact><restitution value='1.5'/></contact></link>");
   EXPECT_NE(diagnostics.text().find("<restitution> of link 'a' is 1.5"), std::string::npos)
       << diagnostics.text();
 }
