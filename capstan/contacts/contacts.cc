@@ -47,12 +47,12 @@ void resize(int size, Contacts* c) {
 void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
                  const ContactMaterial& material, ContactKind kind, int i, int num_old, Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
-  // The softer side yields more: the contact is nearer to the surface of the stiffer one. Apart, it is where
-  // a body that moves will touch what stands: at its own surface.
+  // The softer side yields more: the contact is nearer to the surface of the stiffer one. Apart, what
+  // bounces off the world does so at its own surface.
   double share = std::isinf(a.stiffness)   ? 0
                  : std::isinf(b.stiffness) ? 1
                                            : b.stiffness / (a.stiffness + b.stiffness);
-  if (p.distance > 0 && (a.link == 0 || b.link == 0)) share = a.link == 0 ? 1 : 0;
+  if (material.restitution > 0 && p.distance > 0 && (a.link == 0 || b.link == 0)) share = a.link == 0 ? 1 : 0;
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
   c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                   c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
