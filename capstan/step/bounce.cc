@@ -147,11 +147,14 @@ int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, b
            Problem* whole, BounceWorkspace* workspace) {
   BounceWorkspace& w = *workspace;
   const Problem& problem = *whole;
-  if (is_first) w.impulse.clear();
+  if (is_first) {
+    w.impulse.clear();
+    w.v_free.resize(0);
+  }
   const auto bounces = [](const ContactMaterial& m) { return m.restitution > 0; };
   if (std::none_of(contacts.material.begin(), contacts.material.end(), bounces)) return 0;
   const double dt = problem.dt, theta = scheme.theta_vq;
-  if (is_first || w.v_free.size() == 0) {
+  if (w.v_free.size() == 0) {  // contacts that bounce may be late ones only
     w.v_free = motion->v_star;
     w.is_moved.assign(model.trees.size(), false);
   }

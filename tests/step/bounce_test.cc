@@ -72,19 +72,19 @@ TEST(Bounce, WithEveryIntegrator) {
 TEST(Bounce, NothingIsLostAtOne) {
   for (const double dt : {0.01, 0.001}) {
     Simulation run(ball_above_floor(1, 0.5, 1e6), dt, ContactLaw::regularized_lagged);
-    double first = 0, last = 0, highest = 0;
+    const double first = 0.5;
+    double last = 0, highest = 0;
     while (run.state.time < 8) {
       run.go(dt);
       highest = std::max(highest, run.state.q[2] - 0.05);
       if (run.state.time > 7) last = std::max(last, run.state.q[2] - 0.05);
     }
-    first = 0.5;
     EXPECT_NEAR(last, first, 1e-2 * first) << dt;
     EXPECT_LE(highest, first * 1.001) << dt;
   }
 }
 
-// One or two balls come in, as many go out, whether they touch at rest or have gaps.
+// One, two or three balls come in, as many go out, whether they touch at rest or have gaps.
 TEST(Bounce, NewtonsCradle) {
   for (const double gap : {0.0, 1e-6, 1e-4, 1e-3}) {
     for (const int num_coming : {1, 2, 3}) {
