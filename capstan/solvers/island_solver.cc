@@ -22,7 +22,8 @@ void IslandSolver::begin(const Problem& p, const Islands& islands, const Island&
   bounds.clear();
   if (p.options.law == ContactLaw::coulomb) {
     bounds.resize(system.num_contacts());
-    for_each([&](auto, int i, int at) { bounds[at].n0 = bounds_of_all[i]; }, [](int, int, int) {});
+    for_each([&](auto, int i, int at) { bounds[at].n0 = bounds[at].first_n0 = bounds_of_all[i]; },
+             [](int, int, int) {});
   }
   set_laws();
 }
@@ -157,14 +158,14 @@ bool IslandSolver::try_guess(const NewtonOptions& options, double* cost, IslandR
 
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                  std::span<const int> idle) {
+  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle);
   IslandResult result;
-  solve_convex(options, known, go_on, idle, &result);
-  if (problem().options.law == ContactLaw::coulomb) settle_friction(options, known, idle, &result);
+  solve_convex(options, known, go_on, idle, {}, &result);
   return result;
 }
 
 void IslandSolver::solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                                std::span<const int> idle, IslandResult* result) {
+                                std::span<const int> idle, const Following& following, IslandResult* result) {
   constexpr double kGood = 1e-3;  // of the tolerance: level enough
   if (go_on) {
     system.gather(known.v, v);
@@ -184,8 +185,8 @@ void IslandSolver::solve_convex(const NewtonOptions& options, const NewtonWorksp
   if (converged) return;
   if (!go_on && problem().v_guess.size() > 0 && try_guess(options, &best, result)) return;
   if (options.globalization == Globalization::primal_dual) {
-    start_primal_dual(go_on ? &known : nullptr, *result);
-    if (solve_primal_dual(options, known, idle, bounds.empty() ? 0 : kFollowed, result)) return;
+    const bool is_warm = start_primal_dual(go_on ? &known : nullptr, *result);
+    if (solve_primal_dual(options, known, idle, is_warm ? following.warm : following.cold, result)) return;
   }
   solve_from_best(options, best, result);
 }

@@ -20,7 +20,6 @@ constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on 
 constexpr double kMassFactor = 3;
 constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved any more
 constexpr int kMaxHalvings = 4;
-constexpr int kFollowed = 12;  // iterations of a first solve, law coulomb
 
 struct IslandResult {
   bool converged = false;
@@ -32,6 +31,19 @@ struct IslandResult {
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
   int friction_rounds = 0;
   double cone_violation = 0;
+
+  void add_effort(const IslandResult& earlier) {
+    iterations += earlier.iterations;
+    factorizations += earlier.factorizations;
+    evaluations += earlier.evaluations;
+    friction_rounds += earlier.friction_rounds;
+  }
+};
+
+// Law coulomb: in how many iterations of a solve bounds of friction follow the impulses, when it begins
+// without impulses (cold) and when it goes on from known ones.
+struct Following {
+  int cold = 0, warm = 0;
 };
 
 template <class Law>
@@ -192,7 +204,7 @@ struct IslandSolver {
   }
 
   void solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                    std::span<const int> idle, IslandResult* result);
+                    std::span<const int> idle, const Following& following, IslandResult* result);
   void solve_from_best(const NewtonOptions& options, double best, IslandResult* result);
   void set_laws();
   double evaluate(const ConstVector& at, bool with_hessian);
@@ -207,7 +219,7 @@ struct IslandSolver {
   bool solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, int num_followed, IslandResult* result);
   bool solve_with_last_factor(const NewtonOptions& options, IslandResult* result);
-  void start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
+  bool start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
   bool is_warm_start_nearer(double imbalance, double cold);
   std::vector<double> tree_cold;  // [trees] merit of its contacts in a cold start
   enum class StartDuals { zero, from_laws, given };
@@ -236,6 +248,8 @@ struct IslandSolver {
   std::vector<WorstContact> worst_contacts;
 
   // coulomb.cc
+  IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                             std::span<const int> idle);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
                        IslandResult* result);
   void set_bounds();
@@ -247,6 +261,7 @@ struct IslandSolver {
   void apply_bounds(const VecX& change);
   struct Bound {
     double n0 = 0;                   // [N s]
+    double first_n0 = 0;             // that of the last step or solve
     double best_n0 = 0, best_n = 0;  // those of the best round
     double n = 0, slope = 0;         // normal impulse at v, and how it falls with the normal velocity
     double error = 0;                // [N s] of friction with the bound n0 in place of n

@@ -147,8 +147,8 @@ CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
 }
 
 // Where to start, v being evaluated. With `known`: from its impulses. Else warm, with the impulses of the
-// laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced.
-void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
+// laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced: false.
+bool IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
   dv.setZero();
   dU.resize(system.num_groups());
   contact_dv.resize(system.num_contacts());
@@ -158,7 +158,7 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
     start_duals(StartDuals::given, known);
     merit = resolve_duals(0);
     accept_duals();
-    return;
+    return true;
   }
   double imbalance = 0;
   for (int k = 0; k < v.size(); ++k) {
@@ -188,6 +188,7 @@ void IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
   } else {
     accept_duals();
   }
+  return warm;
 }
 
 // Both are energies: of the momentum that is not balanced, and the merit. A tree counts with at most what
