@@ -48,11 +48,15 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
                  const ContactMaterial& material, ContactKind kind, int i, int num_old, Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   // The softer side yields more: the contact is nearer to the surface of the stiffer one. Apart, what
-  // bounces off the world does so at its own surface.
+  // bounces off the world does so at its own surface; balls that bounce off each other do at both
+  // (assemble.cc).
   double share = std::isinf(a.stiffness)   ? 0
                  : std::isinf(b.stiffness) ? 1
                                            : b.stiffness / (a.stiffness + b.stiffness);
-  if (material.restitution > 0 && p.distance > 0 && (a.link == 0 || b.link == 0)) share = a.link == 0 ? 1 : 0;
+  if (material.restitution > 0 && p.distance > 0) {
+    const bool balls = a.collider.type == ColliderType::sphere && b.collider.type == ColliderType::sphere;
+    share = a.link == 0 ? 1 : b.link == 0 ? 0 : balls ? 0.5 : share;
+  }
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
   c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                   c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&

@@ -13,6 +13,7 @@ constexpr double kTurnOfCarriage = 0.5;   // of that of a wheel
 constexpr double kTurnOfScrew = 1e-3;     // [rad] slower turns are about the link's origin
 constexpr double kTouchTolerance = 1e-5;  // of the smaller shape: what first_touch() takes for touching
 constexpr double kAlong = 0.99;           // cosine of the angle between normals that are about the same
+constexpr double kSame = 1 - 1e-9;        // likewise, where a bounce tells one from the other
 constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
 constexpr double kMostSlack = 0.02;  // of the least half width of the smaller shape
 constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
@@ -27,10 +28,15 @@ double way_of(const MovingShape& x) {
   return x.motion.travel.norm() + x.motion.turn.norm() * x.radius();
 }
 
+bool are_spheres(const MovingShape& a, const MovingShape& b) {
+  return a.collider->type == ColliderType::sphere && b.collider->type == ColliderType::sphere;
+}
+
 struct Pair {
   const Model& model;
   int shape_a, shape_b;
   const MovingShape &A, &B;
+  bool bounces;
 
   // The contacts at the part s of the motions, as seen from the beginning: appended to `points`.
   Meeting linearize(double s, double within, const Told& told, double margin,
@@ -46,7 +52,8 @@ struct Pair {
                          [](const auto& x, const auto& y) { return x.distance < y.distance; });
     const double size = std::min(size_of(*A.collider), size_of(*B.collider));
     const double seen = s < 1 ? 0.0 : std::min(0.0, deepest->distance);
-    const bool is_told = deepest->normal.dot(told.normal) > kAlong && told.gap <= margin + seen + kOff * size;
+    const bool is_told = deepest->normal.dot(told.normal) > (bounces && s < 1 ? kSame : kAlong) &&
+                         told.gap <= margin + seen + kOff * size;
     meeting.kind = is_told && told.gap <= margin ? Meeting::Kind::along : Meeting::Kind::elsewhere;
     // One point of the world for both, so that their common momentum is kept: where the two bring it from,
     // or the middle.
@@ -62,8 +69,10 @@ struct Pair {
       const double end = c.distance + (1 - s) * c.normal.dot(displacement(B) - displacement(A));
       const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
       c.distance = end - calc_opening(A, B, c.normal, p);
-      c.p_A = p;
-      c.p_B = p + c.distance * c.normal;
+      // Of balls that bounce p is on the one that moves, or between two that do.
+      const double part_of_a = !bounces || !moves(B.motion) ? 0 : moves(A.motion) ? 0.5 : 1;
+      c.p_A = p - part_of_a * c.distance * c.normal;
+      c.p_B = p + (1 - part_of_a) * c.distance * c.normal;
     }
     return meeting;
   }
@@ -136,13 +145,15 @@ MovingShape moving_shape(const Model& model, const Placement& placement, int sha
 Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b, const MovingShape& B,
              const Told& told, double margin, double slack, std::vector<ContactPoint>* scratch,
              std::vector<ContactPoint>* points) {
-  const Pair pair{model, shape_a, shape_b, A, B};
+  // Balls, which have no seams, bounce off each other with the normal and the arms of the touch.
+  const bool bounces = are_spheres(A, B) && combine_materials(model, shape_a, shape_b).restitution > 0;
+  const Pair pair{model, shape_a, shape_b, A, B, bounces};
   const std::size_t first = points->size();
   const double size = std::min(size_of(*A.collider), size_of(*B.collider));
   const double way = way_of(A) + way_of(B);
   Meeting at_end = pair.linearize(1, margin, told, margin, points);
   if (at_end.kind == Meeting::Kind::none && way < kShortWay * size) return at_end;
-  if (at_end.kind == Meeting::Kind::elsewhere) {
+  if (at_end.kind == Meeting::Kind::elsewhere && !bounces) {
     // Points that are not the first to touch are contacts, too.
     points->resize(first);
     at_end = pair.linearize(1, margin + way, told, margin, points);
@@ -152,10 +163,10 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
       return at_end;
   }
   points->resize(first);
-  if (at_end.kind == Meeting::Kind::along) return at_end;
+  if (at_end.kind == Meeting::Kind::along && !bounces) return at_end;
   const double tolerance = std::max(margin, kTouchTolerance * size);
   const double s = first_touch(A, B, tolerance, scratch);
-  if (s > 1) return {};
+  if (s > 1) return at_end.kind == Meeting::Kind::along ? at_end : Meeting{};
   const Meeting meeting = pair.linearize(s, margin + tolerance + (1 - s) * way, told, margin, points);
   if (meeting.kind == Meeting::Kind::along) points->resize(first);
   return meeting;

@@ -263,14 +263,22 @@ struct Assembler {
     }
   }
 
+  bool is_sphere(int shape) const { return model.shapes[shape].collider.type == ColliderType::sphere; }
+
   CAPSTAN_FLAT_CLONES void make_contact_alone(const Contacts& contacts, const ConstraintGroup& group) {
     const int i = group.contact_begin;
     const auto [link_a, link_b] = links_of(contacts, i);
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
     const Mat3 R = frame_from_z(contacts.normal[i]);
-    add_motion(group, link_a, contacts.p_WC[i], -sign, R);
-    add_motion(group, link_b, contacts.p_WC[i], sign, R);
-    const Vec6 U0 = sign * (link_motion(link_b, contacts.p_WC[i]) - link_motion(link_a, contacts.p_WC[i]));
+    // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
+    const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
+                       is_sphere(contacts.shape_a[i]) && is_sphere(contacts.shape_b[i]);
+    const Vec3 to_b =
+        apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
+    const Vec3 p_a = contacts.p_WC[i] - to_b, p_b = contacts.p_WC[i] + to_b;
+    add_motion(group, link_a, p_a, -sign, R);
+    add_motion(group, link_b, p_b, sign, R);
+    const Vec6 U0 = sign * (link_motion(link_b, p_b) - link_motion(link_a, p_a));
     Mat36 X = Mat36::Zero();
     X.leftCols<3>().setIdentity();
     set_contact_law(contacts, i, R, X, R.transpose() * U0.tail<3>(),

@@ -14,7 +14,7 @@ inline constexpr std::array<const char*, 5> kContactLawNames = {"sap", "lagged",
 inline constexpr std::array<const char*, 3> kNormalLawNames = {"hunt_crossley", "hertz", "kelvin_voigt"};
 
 struct ContactOptions {
-  ContactLaw law = ContactLaw::regularized_lagged;
+  ContactLaw law = ContactLaw::coulomb;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
   double sigma = 5e-4;           // R_t = sigma w (sap.txt eq. 30, which has 1e-3)
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)

@@ -33,33 +33,59 @@ struct Gap {
   double phi;           // [m] at the beginning of the step
   double rate0;         // [m/s] of the gap, before the step
   double rate;          // at v*
+  double drift;         // at which it changes besides: late contacts, and impacts of this step so far
   double acceleration;  // [m/s^2] at which free motion closes it
+
+  double end(double theta_vq, double dt) const {  // of the step [m]
+    return phi + dt * (theta_vq * rate + (1 - theta_vq) * rate0 + drift);
+  }
 };
 
-// The parabola through the positions of a free motion has at the beginning of a step, whose velocities go
-// from v0 to v0 - a dt, the velocity v0 - (theta_vq - 1/2) a dt.
+// The parabola through the positions of a free motion at the beginning of a step whose velocities go from v0
+// to v0 - a dt has the velocity v0 - offset there.
 double offset(double theta_vq, double a, double dt) {
   return (theta_vq - 0.5) * a * dt;
 }
-// What that is above the velocity at the end of the step.
-double shift(const Gap& gap, double theta_vq, double dt) {
-  return gap.acceleration * dt - offset(theta_vq, gap.acceleration, dt);
+
+struct Touch {
+  double speed = 0;   // [m/s]; 0: they do not meet
+  double left = 0;    // [s] of the step
+  double ground = 0;  // [m] the gap there: less than 0 if they overlap at the beginning
+};
+
+// By the parabola that leads to the end of the step as it is now: impacts of the step so far may have bent
+// it.
+Touch find_touch(const Gap& gap, double theta_vq, double dt) {
+  const double a = gap.acceleration, u_end = offset(theta_vq, a, dt) - gap.rate, u0 = u_end - a * dt;
+  const double phi = gap.end(theta_vq, dt) + u_end * dt - 0.5 * a * dt * dt;  // at the beginning
+  if (!(u0 > 0)) return {};
+  if (phi <= 0) return {u0, dt, phi};  // since before the step
+  const double square = u0 * u0 + 2 * a * phi;
+  if (!(square > 0)) return {};
+  const double u = std::sqrt(square);
+  return {u, dt - std::min(2 * phi / (u0 + u), dt), 0};
 }
 
-// [m/s] at first touch, or 0 where they do not meet.
-double touch_speed(const Gap& gap, double theta_vq, double dt) {
-  const double a = gap.acceleration, u0 = -(gap.rate + shift(gap, theta_vq, dt));
-  const double square = u0 * u0 + 2 * a * gap.phi;
-  return u0 > 0 && square > 0 ? std::sqrt(square) : 0;
-}
+// What it takes to go on from the ground at speed `up`: the rate at the end of the step, and which part of
+// the displacement by the change of velocity is to be taken back. A rate can do it alone if the parabola with
+// it, at the end of the step, comes from the ground at that speed; not if the gap is wider at the beginning
+// than it will ever be again. Then the impulse comes when it does, and moves bodies for what is left of the
+// step.
+struct Rebound {
+  double rate, idle_part;
+};
 
-// The velocity at the end of the step whose parabola, there, comes from the ground at speed `up`. 0 if that
-// does not lead off the ground.
-double rate_after(const Gap& gap, double up, double theta_vq, double dt) {
+Rebound find_rebound(const Gap& gap, const Touch& touch, double up, double theta_vq, double dt) {
   const double a = gap.acceleration, c = offset(theta_vq, a, dt);
-  const double K = up * up - 2 * a * (gap.phi + dt * (1 - theta_vq) * gap.rate0);
-  const double square = 0.25 * a * a * dt * dt - c * c + K;
-  return square > 0 ? std::max(0.0, std::sqrt(square) - 0.5 * a * dt) : 0;
+  const double without = gap.phi - touch.ground + dt * ((1 - theta_vq) * gap.rate0 + gap.drift);
+  const double square = 0.25 * a * a * dt * dt - c * c + up * up - 2 * a * without;
+  const double alone = square > 0 ? std::sqrt(square) - 0.5 * a * dt : 0;
+  if (alone > 0 || theta_vq == 0) return {std::max(0.0, alone), 0};
+  double end = touch.ground + up * touch.left - 0.5 * a * touch.left * touch.left;
+  double rate = up - a * touch.left + c;
+  if (end < touch.ground) end = touch.ground, rate = 0;  // it is back already: there it lies
+  const double drift = (end - gap.phi) / dt - theta_vq * rate - (1 - theta_vq) * gap.rate0 - gap.drift;
+  return {rate, rate != gap.rate ? std::clamp(-drift / (rate - gap.rate), -1.0, 1.0) : 0};
 }
 
 // A contact that wants to be left at rate `after`.
@@ -141,15 +167,84 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
   }
 }
 
+// What lies on something without restitution has it behind itself when it is hit: those contacts take part in
+// the same round, and let nothing through that free motion does not bring. (One after the other, a ball would
+// push a board into the floor, the floor would take what the board got, and nothing be left.)
+void add_supports(const Model& model, const Problem& problem, const Contacts& contacts, BounceWorkspace* w) {
+  using Impact = BounceWorkspace::Impact;
+  w->takes_part.assign(model.trees.size(), false);
+  w->is_impact.assign(contacts.size(), false);
+  const auto take = [&](const ConstraintGroup& group) {
+    for (int p = group.part_begin; p < group.part_end; ++p) w->takes_part[problem.parts[p].tree] = true;
+  };
+  for (const Impact& x : w->impacts) {
+    w->is_impact[x.contact] = true;
+    take(problem.groups[x.group]);
+  }
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
+      const ConstraintGroup& group = problem.groups[g];
+      const bool acts =
+          std::any_of(problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
+                      [&](const GroupPart& x) { return w->takes_part[x.tree] != 0; });
+      for (int i = group.contact_begin; acts && i < group.contact_end; ++i) {
+        if (w->is_impact[i] != 0 || contacts.kind[i] != ContactKind::touching ||
+            contacts.material[i].restitution > 0)
+          continue;
+        Impact x;
+        x.contact = i;
+        x.group = g;
+        x.is_support = true;
+        x.before = w->v[i].z();
+        std::fill_n(x.after, 3, std::min(0.0, w->v_led[i].z()));
+        w->impacts.push_back(x);
+        w->is_impact[i] = true;
+        take(group);
+        grows = true;
+      }
+    }
+  }
+  std::sort(w->impacts.begin(), w->impacts.end(),
+            [](const Impact& x, const Impact& y) { return x.contact < y.contact; });
+}
+
+// An impulse in the middle of a step moves a tree for what is left of it: the rest of what the scheme would
+// make of the change of velocity is taken back. A tree with several impacts has the mean of their times, by
+// impulse.
+void add_drift(const Model& model, const Problem& problem, int part, const VecX& v_before,
+               BounceWorkspace* w) {
+  w->idle_sum.assign(model.trees.size(), Vec2::Zero());
+  Vec2 all = Vec2::Zero();
+  for (std::size_t k = 0; k < w->impacts.size(); ++k) {
+    const BounceWorkspace::Impact& x = w->impacts[k];
+    if (x.is_support) continue;
+    const double n = w->newton.impulse[k].z();
+    const Vec2 add(n, n * x.idle_part[part]);
+    all += add;
+    const ConstraintGroup& group = problem.groups[x.group];
+    for (int p = group.part_begin; p < group.part_end; ++p) w->idle_sum[problem.parts[p].tree] += add;
+  }
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const Vec2& sum = w->idle_sum[t].x() > 0 ? w->idle_sum[t] : all;  // all: it is tied to one that was hit
+    if (!(sum.x() > 0)) continue;
+    const int begin = model.trees[t].dof_begin, n = model.trees[t].num_dofs();
+    w->new_drift.segment(begin, n) -=
+        sum.y() / sum.x() * (w->newton.v.segment(begin, n) - v_before.segment(begin, n));
+  }
+}
+
 }  // namespace
 
-int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, bool is_first, Motion* motion,
+int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* all_contacts, Motion* motion,
            Problem* whole, BounceWorkspace* workspace) {
   BounceWorkspace& w = *workspace;
   const Problem& problem = *whole;
+  const Contacts& contacts = *all_contacts;
   if (is_first) {
     w.impulse.clear();
     w.v_free.resize(0);
+    w.drift.resize(0);
   }
   const auto bounces = [](const ContactMaterial& m) { return m.restitution > 0; };
   if (std::none_of(contacts.material.begin(), contacts.material.end(), bounces)) return 0;
@@ -161,9 +256,11 @@ int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, b
   if (w.newton.solvers == nullptr) w.newton = make_newton_workspace(model);
   calc_contact_velocities(problem, problem.v0, &w.v_before);
   calc_contact_velocities(problem, w.v_free, &w.v_led);
+  w.new_drift.setZero(model.num_velocities());
   int rounds = 0;
   for (; rounds < kMostRounds; ++rounds) {
     calc_contact_velocities(problem, motion->v_star, &w.v);
+    calc_contact_velocities(problem, w.new_drift, &w.v_drift);
     w.impacts.clear();
     for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
       const ConstraintGroup& group = problem.groups[g];
@@ -173,57 +270,83 @@ int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, b
       for (int i = group.contact_begin; i < group.contact_end; ++i) {
         const ContactMaterial& m = contacts.material[i];
         if (contacts.kind[i] == ContactKind::withdrawn || !(m.restitution > 0 || moved)) continue;
-        const double bias = problem.contacts[i].bias.z();
         Gap gap;
         gap.phi = contacts.distance[i];
-        gap.rate0 = w.v_before[i].z() + bias;
-        gap.rate = w.v[i].z() + bias;
+        gap.rate0 = w.v_before[i].z();
+        gap.rate = w.v[i].z();
+        gap.drift = contacts.gap_rate[i] + w.v_drift[i].z();
         gap.acceleration = (w.v_before[i].z() - w.v_led[i].z()) / dt;
         if (gap.rate >= 0) continue;
-        const double u = touch_speed(gap, theta, dt);
-        if (u <= std::max(m.restitution_threshold, kOfGravity * std::abs(gap.acceleration) * dt)) continue;
-        if (gap.phi + dt * gap.rate >= 0) {  // in a later step: nothing brakes it before
+        const Touch touch = find_touch(gap, theta, dt);
+        const double slowest = kOfGravity * std::abs(gap.acceleration) * dt;
+        if (touch.speed <= std::max(m.restitution_threshold, slowest)) continue;
+        if (gap.end(theta, dt) >= 0) {  // in a later step: nothing brakes it before
           if (m.restitution > 0) make_inert(&whole->contacts[i]);
           continue;
         }
-        BounceWorkspace::Impact impact{i, g, gap.rate, {}, shift(gap, theta, dt)};
-        for (int k = 0; k < 3; ++k)
-          impact.after[k] = kParts[k] * m.restitution > 0
-                                ? rate_after(gap, kParts[k] * m.restitution * u, theta, dt)
-                                : std::min(0.0, -gap.phi / dt);
+        BounceWorkspace::Impact impact;
+        impact.contact = i;
+        impact.group = g;
+        impact.before = gap.rate;
+        impact.acceleration = gap.acceleration;
+        for (int k = 0; k < 3; ++k) {
+          const double e = kParts[k] * m.restitution;
+          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, theta, dt)
+                                        : Rebound{std::min(0.0, -gap.phi / dt - gap.drift), 0};
+          impact.after[k] = rebound.rate;
+          impact.idle_part[k] = rebound.idle_part;
+        }
         w.impacts.push_back(impact);
       }
     }
     if (w.impacts.empty()) break;
+    add_supports(model, problem, contacts, &w);
     std::vector<char>& takes_part = w.takes_part;
-    takes_part.assign(model.trees.size(), false);
-    for (const BounceWorkspace::Impact& x : w.impacts) {
-      const ConstraintGroup& group = problem.groups[x.group];
-      for (int p = group.part_begin; p < group.part_end; ++p) takes_part[problem.parts[p].tree] = true;
-    }
     NewtonOptions options;
     options.relative_tolerance = kTolerance;
-    for (int part = 0; part < 3; ++part) {
+    int part = 0;
+    for (;; ++part) {
       make_round(problem, w, part, takes_part, &w.problem);
       solve_newton(w.problem, options, &w.newton);
-      // Work of the impulses, by which kinetic energy changes, at the velocities of the parabolas.
+      // Energy made by the impulses: that of the changed velocities, as parabolas have them, and of the
+      // places to which these lead.
       calc_contact_velocities(w.problem, w.newton.v, &w.v_after);
       double work = 0, size = 0;
       for (std::size_t k = 0; k < w.impacts.size(); ++k) {
-        const Vec3& before = w.v[w.impacts[k].contact];
-        const Vec3 surface(w.problem.contacts[k].bias.x(), w.problem.contacts[k].bias.y(), 0);
-        work += 0.5 * w.newton.impulse[k].dot(before + w.v_after[k] + 2 * surface);
-        size += std::abs(w.newton.impulse[k].dot(before));
-        work += w.newton.impulse[k].z() * w.impacts[k].shift;
+        const BounceWorkspace::Impact& x = w.impacts[k];
+        const Vec3 &before = w.v[x.contact], &gamma = w.newton.impulse[k], &bias = w.problem.contacts[k].bias;
+        Vec3 mean = 0.5 * (before + w.v_after[k]) + Vec3(bias.x(), bias.y(), 0);
+        mean.z() += x.acceleration * dt * (0.5 - x.idle_part[part]);
+        work += gamma.dot(mean);
+        size += std::abs(gamma.dot(before));
       }
-      if (work <= kRoundOff * size) break;
+      if (work <= kRoundOff * size || part == 2) break;
     }
+    if (theta > 0) add_drift(model, problem, part, motion->v_star, &w);
     motion->v_star = w.newton.v;
     w.impulse.resize(contacts.size(), Vec3::Zero());
     for (std::size_t k = 0; k < w.impacts.size(); ++k) w.impulse[w.impacts[k].contact] += w.newton.impulse[k];
     for (std::size_t t = 0; t < takes_part.size(); ++t) w.is_moved[t] = w.is_moved[t] || takes_part[t];
   }
+  if (rounds == 0) return 0;
+  calc_contact_velocities(problem, w.new_drift, &w.v_drift);
+  const bool looks_beyond =
+      problem.options.law == ContactLaw::sap || problem.options.normal_law == NormalLaw::kelvin_voigt;
+  for (int i = 0; i < contacts.size(); ++i) {
+    const double tau = contacts.material[i].relaxation_time, drift = w.v_drift[i].z();
+    all_contacts->gap_rate[i] += drift;
+    // Drift moves, but it is no speed: laws with phi + (dt + tau) v see only dt of it.
+    whole->contacts[i].bias.z() += looks_beyond ? dt / (dt + (tau < 0 ? dt : tau)) * drift : drift;
+  }
+  if (w.drift.size() == 0) w.drift.setZero(model.num_velocities());
+  w.drift += w.new_drift;
   return rounds;
+}
+
+const VecX& moving_velocity(const BounceWorkspace& w, const VecX& v, double theta_vq, VecX* sum) {
+  if (w.drift.size() == 0 || theta_vq == 0) return v;
+  *sum = v + w.drift / theta_vq;
+  return *sum;
 }
 
 }  // namespace capstan

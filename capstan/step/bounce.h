@@ -9,15 +9,20 @@
 // with near-rigid contacts that want v_n = v+, and Coulomb friction, and looks again; contacts without
 // restitution that what bounced runs into take part with v+ = 0. The convex problem of the step then begins
 // with v* and has resting contact left to do. What bounces in the step between two positions must not gain
-// or lose height by the time step: with u the speed at first touch, found from the gap phi and the
-// acceleration a of the free motion,
+// or lose height by where in the step that is. With u the speed at first touch, found from the gap phi and
+// the acceleration a of the free motion,
 //
-//   u^2 = u0^2 + 2 a phi,      v+ such that the parabola that goes on from phi comes from the ground at e u
+//   u^2 = u0^2 + 2 a phi,    v+ such that the parabola that goes on comes from the ground at e u
 //
 // (bounce.cc has the formulas for each scheme), so that a ball rebounds to e^2 of its height at any time step
-// and any stiffness. Where Newton's restitution and friction would make energy together, e is taken
+// and any stiffness. For small e no velocity does that: the ball is higher at the beginning of the step than
+// it will be again. Then positions follow: an impulse late in the step moves bodies for what is left of it
+// only; what the scheme would move them besides is taken back by the drift, a velocity that positions of this
+// step have and the state has not. What is hit and lies on something without restitution has that behind
+// itself in the same round. Where Newton's restitution and friction would make energy together, e is taken
 // smaller for that round. Limits: e = 0, or slower than the threshold or than twice what gravity makes in a
-// step: nothing is done; e = 1 without friction: energy is kept.
+// step: nothing is done; e = 1 without friction: energy is kept. Explicit Euler, which moves bodies by old
+// velocities, has no drift.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -32,21 +37,30 @@ struct BounceWorkspace {
   Problem problem;            // of one round
   NewtonWorkspace newton;
   struct Impact {
-    int contact, group;  // of the whole problem
-    double before;       // [m/s] rate of the gap
-    double after[3];     // wanted; with e, e/2, 0
-    double shift;        // of the parabola's rate against these
+    int contact = 0, group = 0;  // of the whole problem
+    bool is_support = false;     // what is hit lies on it
+    double before = 0;           // [m/s] rate of the gap
+    double after[3] = {};        // wanted; with e, e/2, 0
+    double idle_part[3] = {};    // of the step's displacement by the change of velocity: before the touch
+    double acceleration = 0;     // [m/s^2] at which free motion closes the gap
   };
   std::vector<Impact> impacts;
+  VecX drift, new_drift;  // [dofs] of positions in this step; of all calls (empty: none), and of the last one
   std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
+  std::vector<Vec3> v_drift;             // [contacts] of new_drift
+  std::vector<Vec2> idle_sum;            // [trees] normal impulse, and its idle part
   std::vector<Vec3> v_after;             // [contacts of a round]
   std::vector<char> takes_part;          // [trees] in a round
+  std::vector<char> is_impact;           // [contacts] likewise
   std::vector<char> is_moved;            // [trees] by an impact of this step
 };
 
-// After assemble(), and once more whenever contacts were added: changes the motion's v*. Contacts that will
-// bounce in a later step get no impulse in this one, whatever their law. Returns the number of rounds.
-int bounce(const Model& model, const Contacts& contacts, const Scheme& scheme, bool is_first, Motion* motion,
+// After assemble(), and once more whenever contacts were added: changes the motion's v*, and the rates at
+// which gaps change besides. Contacts that will bounce in a later step get no impulse in this one, whatever
+// their law. Returns the number of rounds.
+int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* contacts, Motion* motion,
            Problem* problem, BounceWorkspace* workspace);
+// The velocity that moves positions in this step, when the state's is v: v itself, or `sum`.
+const VecX& moving_velocity(const BounceWorkspace& workspace, const VecX& v, double theta_vq, VecX* sum);
 
 }  // namespace capstan

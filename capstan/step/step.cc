@@ -107,7 +107,7 @@ bool revise_contacts(const Model& model, const State& state, double dt, bool gli
                      Workspace* w) {
   const bool any_late = find_late_pairs(model, w->motion.placement, w->newton.v, dt, w->sleep.asleep,
                                         w->contacts, threads, &w->collision, &w->late);
-  w->next.v = w->newton.v;  // which withdrawn contacts change
+  w->next.v = moving_velocity(w->bounce, w->newton.v, 1, &w->v_moving);  // which withdrawn contacts change
   const bool withdrawn = withdraw_contacts(model, w->collision, w->late, glides, &w->withdraw, &w->contacts,
                                            &w->problem, &w->newton);
   if (!any_late) return withdrawn;
@@ -196,7 +196,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
-    report.bounce_rounds = bounce(model, w->contacts, theta, true, &w->motion, &w->problem, &w->bounce);
+    report.bounce_rounds = bounce(model, theta, true, &w->contacts, &w->motion, &w->problem, &w->bounce);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
@@ -217,7 +217,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
         if (again) break;
         add_late_contacts(*state, input, w->contacts, groups, &w->assembly, &w->problem, threads);
         add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
-        bounced = bounce(model, w->contacts, theta, false, &w->motion, &w->problem, &w->bounce);
+        bounced = bounce(model, theta, false, &w->contacts, &w->motion, &w->problem, &w->bounce);
         report.bounce_rounds += bounced;
         report.times.assemble += lap();
       }
@@ -243,7 +243,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
 
   w->next = *state;
   w->next.v = v;
-  move_on(model, *state, v, dt, theta.theta_vq, threads, &w->motion, &w->next.q);
+  move_on(model, *state, moving_velocity(w->bounce, v, theta.theta_vq, &w->v_moving), dt, theta.theta_vq,
+          threads, &w->motion, &w->next.q);
   close_loops(model, w->problem, w->newton.law_impulse, &w->loops, &w->next.q);
   end_sleep(model, *state, input, w->motion.placement, w->problem, dt, options.sleep, &w->sleep, &w->next);
   w->next.a = (w->next.v - state->v) / dt;

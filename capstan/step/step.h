@@ -56,6 +56,7 @@ struct Workspace {
   LateWorkspace late;
   WithdrawWorkspace withdraw;
   BounceWorkspace bounce;
+  VecX v_moving;      // [dofs] that moves positions, where it is not the state's
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;
