@@ -1,0 +1,48 @@
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "bench/gauntlet/gauntlet.h"
+#include "capstan/io/output_file.h"
+
+namespace capstan::gauntlet {
+
+void write_trajectory(const Trajectory& trajectory, const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (!file) throw OutputError(path, "cannot be opened");
+  for (std::size_t k = 0; k < trajectory.time.size(); ++k) {
+    fmt::print(file, "{}", trajectory.time[k]);
+    for (const BodyState& s : trajectory.at(k)) {
+      for (const double x : s.position) fmt::print(file, " {}", x);
+      for (const double x : s.quat_wxyz) fmt::print(file, " {}", x);
+      for (const double x : s.velocity) fmt::print(file, " {}", x);
+      for (const double x : s.angular) fmt::print(file, " {}", x);
+    }
+    fmt::print(file, "\n");
+  }
+  if (std::fclose(file) != 0) throw OutputError(path, "the write failed");
+}
+
+Trajectory read_trajectory(std::size_t num_bodies, const std::string& path) {
+  Trajectory trajectory;
+  trajectory.num_bodies = num_bodies;
+  std::ifstream file(path);
+  if (!file) throw InputError({path, 0}, "the trajectory cannot be read");
+  for (double t = 0; file >> t;) {
+    trajectory.time.push_back(t);
+    for (std::size_t i = 0; i < num_bodies; ++i) {
+      BodyState s;
+      for (double& x : s.position) file >> x;
+      for (double& x : s.quat_wxyz) file >> x;
+      for (double& x : s.velocity) file >> x;
+      for (double& x : s.angular) file >> x;
+      trajectory.states.push_back(s);
+    }
+    if (!file) throw InputError({path, static_cast<int>(trajectory.time.size())}, "the line is too short");
+  }
+  return trajectory;
+}
+
+}  // namespace capstan::gauntlet
