@@ -21,6 +21,7 @@ struct Measure {
   std::string quantity;  // of kQuantities
   std::string over;      // of kReductions
   std::string body, relative_to;
+  std::string bodies;            // of tilted: the bodies whose names begin so; "": all
   Vec3 point = Vec3::Zero();         // [m] body frame
   Vec3 axis = Vec3(0, 0, 1);         // of `turn`: world axes
   double value = 0;                  // of time_above, time_below and tilted

@@ -22,8 +22,9 @@ Vec3 point_position(const BodyState& s, const Vec3& point) {
 Vec3 point_velocity(const BodyState& s, const Vec3& point) {
   return s.velocity + cross(s.angular, rotate(s.quat_wxyz, point));
 }
-Vec3 body_z(const BodyState& s) {
-  return rotate(s.quat_wxyz, Vec3(0, 0, 1));
+// Angle between the body's z axis and the world's.
+double tilt(const BodyState& s) {
+  return std::acos(std::clamp(rotate(s.quat_wxyz, Vec3(0, 0, 1)).z(), -1.0, 1.0));
 }
 
 // Energy and momentum of all bodies with the masses of the scene.
@@ -77,7 +78,10 @@ std::vector<double> history(const Task& task, const Trajectory& trajectory, std:
       if (q == "energy") x = sum.kinetic + sum.gravity;
       if (q[0] == 'm' || q[0] == 'a') x = (momentum - first_momentum).norm();
     } else if (q == "tilted") {
-      for (const BodyState& s : bodies) x += std::acos(std::clamp(body_z(s).z(), -1.0, 1.0)) > m.value;
+      for (std::size_t i = 0; i < bodies.size(); ++i) {
+        const bool counts = task.scene.bodies[i].name.starts_with(m.bodies);
+        x += counts && tilt(bodies[i]) > m.value;
+      }
     } else {
       const BodyState& s = bodies[body];
       Vec3 p = point_position(s, m.point), v = point_velocity(s, m.point), w = s.angular;
@@ -92,7 +96,7 @@ std::vector<double> history(const Task& task, const Trajectory& trajectory, std:
       if (q == "spin") x = w.norm();
       if (q == "displacement") x = (p - first).norm();
       if (q == "gap") x = (p - bodies[other].position).norm();
-      if (q == "tilt") x = std::acos(std::clamp(body_z(s).z(), -1.0, 1.0));
+      if (q == "tilt") x = tilt(s);
       if (q == "azimuth") {
         const double now = std::atan2(p.y(), p.x());
         x = is_first ? now : angle + wrapped(now - azimuth);

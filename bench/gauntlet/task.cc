@@ -70,6 +70,7 @@ void read_measure(YamlFields* parent, const Scene& scene, Measure* measure) {
     if (fields.text(key, name) && !is_body(scene, *name))
       fields.error(*node, fmt::format("there is no body '{}' in the scene", *name));
   }
+  fields.text("bodies", &measure->bodies);
   fields.vec3("point", &measure->point);
   fields.direction("axis", &measure->axis);
   fields.number("value", &measure->value);
