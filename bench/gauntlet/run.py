@@ -8,6 +8,7 @@ Each engine is a program that runs the scene files and prints, for each, what th
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -33,7 +34,8 @@ COLUMNS = [
     ("Drake", "drake", []),
     ("Drake, accurate", "drake", ["--accurate"]),
 ]
-TIME_LIMIT = 900  # [s] for a scene
+DRAKE = HERE.parent.parent / "build/peers/drake"
+TIME_LIMIT = 3600  # [s] for all scenes
 
 
 def run_capstan(build, options, dt, scenes):
@@ -52,7 +54,7 @@ def run_peer(command, dt, scenes):
         left = scenes[len(rows):]
         try:
             result = subprocess.run([*command, "--dt", str(dt), *left], capture_output=True, text=True,
-                                    timeout=TIME_LIMIT)
+                                    timeout=TIME_LIMIT, env=dict(os.environ, PYTHONPATH=str(DRAKE)))
             out, why = result.stdout, f"the program ended with {result.returncode}"
         except subprocess.TimeoutExpired as error:
             out, why = (error.stdout or b"").decode(), f"took longer than {TIME_LIMIT} s"
@@ -81,7 +83,10 @@ def main():
         executable = build / "gauntlet" / program
         command = [executable, *options]
         if program == "drake":
-            command = ["python3", HERE / "peers/drake_peer.py", build, *options]
+            command = [sys.executable, HERE / "peers/drake_peer.py", build / "apps/capstan/capstan", *options]
+            if not DRAKE.exists():
+                print(f"{name}: not there; tools/peers unpacks it")
+                continue
         elif program != "capstan" and not executable.exists():
             print(f"{name}: not built")
             continue
