@@ -77,11 +77,11 @@ int gauntlet(const GauntletOptions& options) {
   if (files.size() != 1 && !(options.judge.empty() && options.trajectory.empty()))
     throw UsageError("--judge and --trajectory are for one scene: name it");
   StepOptions defaults;
-  const StepOptions chosen = choose_contact_law(
-      choose_step_options(defaults, options.dt, options.integrator), options.contact_law);
+  const StepOptions chosen =
+      choose_contact_law(choose_step_options(defaults, options.dt, options.integrator), options.contact_law);
   const std::string law = kContactLawNames[static_cast<int>(chosen.contact.law)];
-  const bool expects =
-      options.judge.empty() && chosen.integrator == defaults.integrator;  // known failures are those of the default
+  const bool expects = options.judge.empty() &&
+                       chosen.integrator == defaults.integrator;  // known failures are those of the default
   std::size_t width = 5;
   for (const std::string& file : files) width = std::max(width, stem(file).size());
   if (!options.list) {
@@ -114,9 +114,9 @@ int gauntlet(const GauntletOptions& options) {
     fmt::print("{:<{}}  {:>12} {:>12} {:>11} {:>10} {:<7} {}{}\n", task.name, width, text(verdict.measured),
                text(task.answer), text(verdict.error), text(task.tolerance), task.measure.unit(),
                verdict.pass ? "pass" : "FAIL",
-               !is_odd     ? (known ? "  (known: " + known->why + ")" : "")
-               : known     ? "  (its file says that it fails)"
-                           : "");
+               !is_odd ? (known ? "  (known: " + known->why + ")" : "")
+               : known ? "  (its file says that it fails)"
+                       : "");
     if (!trouble.empty()) fmt::print("{:<{}}  {}\n", "", width, trouble);
     std::fflush(stdout);
     rows.push_back(as_json(task, verdict, wall_seconds() - began));

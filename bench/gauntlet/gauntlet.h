@@ -21,13 +21,13 @@ struct Measure {
   std::string quantity;  // of kQuantities
   std::string over;      // of kReductions
   std::string body, relative_to;
-  std::string bodies;            // of tilted: the bodies whose names begin so; "": all
-  Vec3 point = Vec3::Zero();         // [m] body frame
-  Vec3 axis = Vec3(0, 0, 1);         // of `turn`: world axes
-  double value = 0;                  // of time_above, time_below and tilted
-  int nth = 1;                       // which crossing
-  double from = 0, to = kInfinity;   // [s] samples that count
-  std::string unit() const;          // "m", "rad/s", ...
+  std::string bodies;               // of tilted: the bodies whose names begin so; "": all
+  Vec3 point = Vec3::Zero();        // [m] body frame
+  Vec3 axis = Vec3(0, 0, 1);        // of `turn`: world axes
+  double value = 0;                 // of time_above, time_below and tilted
+  int nth = 1;                      // which crossing
+  double from = 0, to = kInfinity;  // [s] samples that count
+  std::string unit() const;         // "m", "rad/s", ...
 };
 
 // Settings of Capstan that are known to fail a task, and why.

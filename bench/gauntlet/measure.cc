@@ -171,8 +171,8 @@ Trajectory run(const Task& task, double dt, Runner* runner, std::string* trouble
   const auto record = [&](double time) {
     trajectory.time.push_back(time);
     trajectory.states.resize(trajectory.states.size() + trajectory.num_bodies);
-    runner->get({trajectory.states.data() + trajectory.states.size() - trajectory.num_bodies,
-                 trajectory.num_bodies});
+    runner->get(
+        {trajectory.states.data() + trajectory.states.size() - trajectory.num_bodies, trajectory.num_bodies});
   };
   const long num_steps = std::lround(task.duration() / dt);
   try {

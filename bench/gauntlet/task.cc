@@ -13,13 +13,16 @@
 namespace capstan::gauntlet {
 
 const std::vector<std::string> kQuantities = {
-    "x",    "y",    "z",    "vx",           "vy",      "vz",   "speed",   "wx",     "wy",       "wz",
-    "spin", "tilt", "turn", "displacement", "azimuth", "gap",  "kinetic", "energy", "momentum", "angular_momentum",
+    "x",     "y",       "z",      "vx",           "vy",
+    "vz",    "speed",   "wx",     "wy",           "wz",
+    "spin",  "tilt",    "turn",   "displacement", "azimuth",
+    "gap",   "kinetic", "energy", "momentum",     "angular_momentum",
     "tilted"};
-const std::vector<std::string> kReductions = {"end",    "max",            "min",        "mean",
-                                              "change", "largest_change", "time_above", "time_below"};
-const std::vector<std::string> kGroups = {"free motion", "rest",         "sliding and rolling", "impact",
-                                          "no ghosts",   "no tunneling", "grasp",               "mechanisms"};
+const std::vector<std::string> kReductions = {
+    "end", "max", "min", "mean", "change", "largest_change", "time_above", "time_below"};
+const std::vector<std::string> kGroups = {"free motion", "rest",      "sliding and rolling",
+                                          "impact",      "no ghosts", "no tunneling",
+                                          "grasp",       "mechanisms"};
 
 std::string Measure::unit() const {
   if (over == "time_above" || over == "time_below") return "s";
@@ -128,8 +131,7 @@ Task read_task(const std::string& path, Diagnostics* diagnostics) {
     return task;
   }
   YamlFields fields(source, *extra, "the task");
-  for (auto [key, value] :
-       {std::pair{"title", &task.title}, {"shows", &task.shows}, {"why", &task.why}}) {
+  for (auto [key, value] : {std::pair{"title", &task.title}, {"shows", &task.shows}, {"why", &task.why}}) {
     fields.text(key, value);
     if (value->empty()) fields.error(*extra, fmt::format("the task has no '{}'", key));
   }

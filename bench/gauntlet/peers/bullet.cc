@@ -174,9 +174,9 @@ class BulletRunner : public Runner {
   std::unique_ptr<btCollisionShape> make_field(const HeightField& field, Transform* X) {
     heights_.emplace_back(field.height->begin(), field.height->end());
     const auto [low, high] = std::minmax_element(heights_.back().begin(), heights_.back().end());
-    auto shape = std::make_unique<btHeightfieldTerrainShape>(field.columns, field.rows, heights_.back().data(),
-                                                             btScalar(1), btScalar(*low), btScalar(*high), 2,
-                                                             PHY_FLOAT, false);
+    auto shape = std::make_unique<btHeightfieldTerrainShape>(
+        field.columns, field.rows, heights_.back().data(), btScalar(1), btScalar(*low), btScalar(*high), 2,
+        PHY_FLOAT, false);
     shape->setLocalScaling({btScalar(2 * field.half_size.x() / (field.columns - 1)),
                             btScalar(2 * field.half_size.y() / (field.rows - 1)), 1});
     X->p = Vec3(0, 0, 0.5 * (*low + *high));
@@ -200,12 +200,11 @@ class BulletRunner : public Runner {
     btCollisionShape* shape = make_shape(instance, &X);
     btRigidBody* body = add(shape, 0, Vec3::Zero(), transform(to_transform(instance.pose) * X));
     if (const auto& tensor = material_.friction_tensor) {
-      body->setAnisotropicFriction({btScalar(tensor->along / material_.friction),
-                                    btScalar(tensor->across / material_.friction), 1});
+      body->setAnisotropicFriction(
+          {btScalar(tensor->along / material_.friction), btScalar(tensor->across / material_.friction), 1});
     }
     if (settings_.accurate && std::holds_alternative<SurfaceMesh>(instance.shape))
-      body->setCollisionFlags(body->getCollisionFlags() |
-                              btCollisionObject::CF_CUSTOM_MATERIAL_CALLBACK);
+      body->setCollisionFlags(body->getCollisionFlags() | btCollisionObject::CF_CUSTOM_MATERIAL_CALLBACK);
   }
 
   void add_body(std::size_t i, const BodyState& start) {
@@ -238,8 +237,7 @@ class BulletRunner : public Runner {
     btCollisionShape* shape = compound.get();
     shapes_.push_back(std::move(compound));
     if (only) shape = only;
-    const Transform X_WC =
-        Transform{rotation_matrix(start.quat_wxyz), start.position} * b.X_BC;
+    const Transform X_WC = Transform{rotation_matrix(start.quat_wxyz), start.position} * b.X_BC;
     b.body = add(shape, I.mass, moments, transform(X_WC));
     b.body->setLinearVelocity(vec(Vec3(start.velocity + cross(start.angular, X_WC.p - start.position))));
     b.body->setAngularVelocity(vec(start.angular));
@@ -271,8 +269,7 @@ class BulletRunner : public Runner {
     const int p = body_index(task_, body.parent);
     if (joint.type == JointType::ball) {
       if (p >= 0) throw CannotExpress("ball joints between bodies are not made here");
-      keep(std::make_unique<btPoint2PointConstraint>(*child.body,
-                                                     vec(inverse(child.X_BC) * joint.position)),
+      keep(std::make_unique<btPoint2PointConstraint>(*child.body, vec(inverse(child.X_BC) * joint.position)),
            false);
       return;
     }
@@ -323,10 +320,9 @@ class BulletRunner : public Runner {
     const Joint *ja = joint_of(task_, c.joint_a, &a), *jb = joint_of(task_, c.joint_b, &b);
     if (ja->type != JointType::revolute || jb->type != JointType::revolute)
       throw CannotExpress("gears couple hinges only");
-    keep(std::make_unique<btGearConstraint>(*bodies_[a].body, *bodies_[b].body,
-                                            vec(Vec3(bodies_[a].X_BC.R.transpose() * ja->axis)),
-                                            vec(Vec3(bodies_[b].X_BC.R.transpose() * jb->axis)),
-                                            btScalar(-c.polynomial[1])),
+    keep(std::make_unique<btGearConstraint>(
+             *bodies_[a].body, *bodies_[b].body, vec(Vec3(bodies_[a].X_BC.R.transpose() * ja->axis)),
+             vec(Vec3(bodies_[b].X_BC.R.transpose() * jb->axis)), btScalar(-c.polynomial[1])),
          true);
   }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The gauntlet in Drake: drake_peer.py CAPSTAN [--accurate] [--dt s] FILE..., a line of JSON for each.
+"""The gauntlet in Drake: drake_peer.py CAPSTAN [--accurate] [--dt s] [--starts] FILE..., a line of JSON for each.
 
 The scenes are read from their files by Python's YAML reader, by bench/gauntlet/README.md alone; CAPSTAN, our program, judges the
 motion. Defaults: those of Drake but for friction: point contact, the Lagged model. Accurate: hydroelastic contact where shapes have
 it, bodies compliant at 1e7 Pa and the world rigid. Drake has no restitution and no dry friction in joints.
+--starts runs nothing: it tells how far the start, made here from the file alone, is from Capstan's.
 """
 import importlib.metadata
 import json
@@ -128,7 +129,7 @@ class Scene:
             AddRigidHydroelasticProperties(0.1, properties)
         elif self.accurate:
             size = min(getattr(shape, "radius", lambda: 1.0)(), *(shape.size() if isinstance(shape, Box) else [1.0]))
-            AddCompliantHydroelasticProperties(0.5 * size, 1e7, properties)
+            AddCompliantHydroelasticProperties(0.25 * size, 1e7, properties)
         self.plant.RegisterCollisionGeometry(body, X, shape, name, properties)
 
     def add_body(self, data, parent):
@@ -277,8 +278,28 @@ def run(capstan, path, dt, accurate):
     return dict(line, **{k: row[k] for k in ("measured", "error", "pass")}, trouble="")
 
 
+def starts(capstan, paths):
+    """The largest difference of any number of a body's start: position, quaternion, velocities."""
+    count, worst = 0, 0
+    for path in paths:
+        try:
+            scene = Scene(path, 0.005, False)
+        except CannotExpress:
+            continue
+        with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
+            long_step = ["--dt", "1e3", "--trajectory", file.name]  # no step is taken
+            subprocess.run([capstan, "gauntlet", path, *long_step], capture_output=True)
+            a, b = (numpy.array([float(x) for x in text.split()[1:]]).reshape(-1, 13) for text in (file.readline(), scene.line(0)))
+        same = numpy.sign((a[:, 3:7] * b[:, 3:7]).sum(axis=1))  # q and -q are one rotation
+        b[:, 3:7] *= same[:, None]
+        count, worst = count + 1, max(worst, numpy.abs(a - b).max())
+    print(f"{count} scenes; largest difference of their starts {worst:.1e}")
+
+
 def main():
     arguments = sys.argv[2:]
+    if "--starts" in arguments:
+        return starts(sys.argv[1], [pathlib.Path(a) for a in arguments if a.endswith(".yaml")])
     accurate = "--accurate" in arguments
     dt = float(arguments[arguments.index("--dt") + 1]) if "--dt" in arguments else 0.005
     for name in arguments:

@@ -1,9 +1,9 @@
 // The gauntlet in MuJoCo: each scene is written as MJCF.
 //
 // Defaults: those of MuJoCo, but for friction. It has no coefficient of restitution, so that scenes with one
-// are not expressed. Accurate: elliptic cones, impratio 10 and the noslip solver against creep, the integrator
-// RK4, contacts as stiff as the time step allows (solref of two steps), and bounces by springs without or
-// with little damping that last ten steps, whose damping ratio gives the restitution.
+// are not expressed. Accurate: elliptic cones, impratio 10 and the noslip solver against creep, the
+// integrator RK4, contacts as stiff as the time step allows (solref of two steps), and bounces by springs
+// without or with little damping that last ten steps, whose damping ratio gives the restitution.
 #include <mujoco/mujoco.h>
 
 #include <cmath>
@@ -34,8 +34,8 @@ class Writer {
   std::string write() {
     const Scene& scene = task_.scene;
     const double dt = settings_.dt;
-    xml_ << "<mujoco>\n<compiler angle='radian' autolimits='true'/>\n<option timestep='" << dt << "' gravity='"
-         << list(scene.options.gravity) << "'";
+    xml_ << "<mujoco>\n<compiler angle='radian' autolimits='true'/>\n<option timestep='" << dt
+         << "' gravity='" << list(scene.options.gravity) << "'";
     if (settings_.accurate) {
       xml_ << " cone='elliptic' impratio='10' integrator='RK4' noslip_iterations='10' tolerance='1e-10'"
               " iterations='200'";
@@ -54,8 +54,7 @@ class Writer {
  private:
   std::string defaults() const {
     const Material material = material_of(task_);
-    if (material.friction_tensor)
-      throw CannotExpress("friction has no direction of its own on a surface");
+    if (material.friction_tensor) throw CannotExpress("friction has no direction of its own on a surface");
     std::ostringstream text;
     text.precision(17);
     const double dt = settings_.dt;
@@ -70,8 +69,8 @@ class Writer {
     }
     text << "/>";
     if (settings_.accurate) {
-      text << "<equality solref='" << 2 * dt << " 1'/><joint solreflimit='" << 2 * dt << " 1' solreffriction='"
-           << 2 * dt << " 1'/>";
+      text << "<equality solref='" << 2 * dt << " 1'/><joint solreflimit='" << 2 * dt
+           << " 1' solreffriction='" << 2 * dt << " 1'/>";
     }
     return text.str();
   }
@@ -121,9 +120,10 @@ class Writer {
   void write_field(const std::string& name, const HeightField& field, Pose* pose) {
     double low = kInfinity, high = -kInfinity;
     for (const double h : *field.height) low = std::min(low, h), high = std::max(high, h);
-    asset_ << "<hfield name='" << name << "' nrow='" << field.rows << "' ncol='" << field.columns << "' size='"
-           << field.half_size.x() << " " << field.half_size.y() << " " << std::max(high - low, 1e-3) << " "
-           << field.base << "' elevation='" << list(*field.height) << "'/>\n";
+    asset_ << "<hfield name='" << name << "' nrow='" << field.rows << "' ncol='" << field.columns
+           << "' size='" << field.half_size.x() << " " << field.half_size.y() << " "
+           << std::max(high - low, 1e-3) << " " << field.base << "' elevation='" << list(*field.height)
+           << "'/>\n";
     pose->position.z() += low;
   }
 

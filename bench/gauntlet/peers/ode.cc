@@ -1,8 +1,8 @@
 // The gauntlet in ODE: rigid bodies, joints and contact joints.
 //
 // Defaults: the quick step (20 iterations), ERP 0.2, CFM as it is, friction as a coefficient (a pyramid).
-// Accurate: dWorldStep, which solves each step as a whole. Springs and motors with gains are joint stops with ERP
-// and CFM, as its manual says. Meshes and height fields are triangle meshes.
+// Accurate: dWorldStep, which solves each step as a whole. Springs and motors with gains are joint stops with
+// ERP and CFM, as its manual says. Meshes and height fields are triangle meshes.
 #include <ode/ode.h>
 
 #include <cmath>

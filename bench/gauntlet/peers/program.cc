@@ -59,8 +59,10 @@ nlohmann::json number(double x) {
 
 void run_one(const std::string& file, const PeerSettings& settings, const std::string& trajectory_file) {
   const Task task = read_task(file);
-  nlohmann::json line = {{"engine", kEngine},         {"version", engine_version()},
-                         {"accurate", settings.accurate}, {"dt", settings.dt},
+  nlohmann::json line = {{"engine", kEngine},
+                         {"version", engine_version()},
+                         {"accurate", settings.accurate},
+                         {"dt", settings.dt},
                          {"scene", task.name}};
   try {
     std::string trouble;

@@ -14,7 +14,8 @@ namespace capstan::gauntlet {
 
 struct PeerSettings {
   double dt = 0.005;
-  bool accurate = false;  // settings that the engine's documentation recommends for accuracy; else its defaults
+  bool accurate =
+      false;  // settings that the engine's documentation recommends for accuracy; else its defaults
 };
 
 // Defined by each program. Throws CannotExpress with the reason.
