@@ -33,6 +33,7 @@ struct Measure {
 // Settings of Capstan that are known to fail a task, and why.
 struct KnownFailure {
   std::vector<std::string> laws;
+  std::string integrator = "semi_implicit";
   std::vector<double> steps;  // [s]
   std::string why;
 };
@@ -48,8 +49,8 @@ struct Task {
   double duration() const { return scene.options.duration; }
   // Mass, centre and inertia of body i of the scene, in its own frame.
   Inertia inertia(std::size_t i) const;
-  // Null when Capstan with this law and time step is expected to pass.
-  const KnownFailure* known_failure(const std::string& law, double dt) const;
+  // Null when Capstan with these settings is expected to pass.
+  const KnownFailure* known_failure(const std::string& law, const std::string& integrator, double dt) const;
 };
 
 extern const std::vector<std::string> kQuantities, kReductions, kGroups;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The gauntlet in every engine that is built, at 1, 2, 5 and 10 ms: docs/results/gauntlet.md and gauntlet.json.
 
-    bench/gauntlet/run.py --build build/bench [--only ENGINE] [--out docs/results] [--page]
+    bench/gauntlet/run.py --build build/bench [--only ENGINE] [--steps s ...] [--out docs/results] [--merge JSON ...] [--page]
 
 Each engine is a program that runs the scene files and prints, for each, what the judge of all engines measured
 (bench/gauntlet/measure.cc). --page only writes the page anew, from the JSON that is there.
@@ -65,11 +65,17 @@ def run_peer(command, dt, scenes):
     return rows
 
 
+def save(path, columns):
+    path.write_text(json.dumps(dict(columns=[columns[c[0]] for c in COLUMNS if c[0] in columns]), indent=0) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build/bench")
     parser.add_argument("--out", type=pathlib.Path, default=HERE.parent.parent / "docs/results")
     parser.add_argument("--only", default="", help="columns whose name begins so; others stay as the JSON has them")
+    parser.add_argument("--steps", type=float, nargs="+", default=STEPS, help="time steps [s]; others stay, too")
+    parser.add_argument("--merge", type=pathlib.Path, nargs="*", default=[], help="take columns of these JSON files")
     parser.add_argument("--page", action="store_true")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
@@ -77,6 +83,12 @@ def main():
     path = arguments.out / "gauntlet.json"
     old = json.loads(path.read_text()) if path.exists() else {"columns": []}
     columns = {c["name"]: c for c in old["columns"]}
+    for other in arguments.merge:
+        for column in json.loads(other.read_text())["columns"]:
+            known = columns.setdefault(column["name"], dict(column, steps=[]))
+            new = {s["dt"] for s in column["steps"]}
+            known["steps"] = sorted([s for s in known["steps"] if s["dt"] not in new] + column["steps"], key=lambda x: x["dt"])
+        save(path, columns)
     for name, program, options in COLUMNS:
         if arguments.page or not name.startswith(arguments.only):
             continue
@@ -90,15 +102,16 @@ def main():
         elif program != "capstan" and not executable.exists():
             print(f"{name}: not built")
             continue
-        column = dict(name=name, version="", steps=[])
-        for dt in STEPS:
+        before = columns.get(name, dict(steps=[]))["steps"]
+        column = dict(name=name, version="", steps=[s for s in before if s["dt"] not in arguments.steps])
+        for dt in arguments.steps:
             rows = run_capstan(build, options, dt, scenes) if program == "capstan" else run_peer(command, dt, scenes)
             column["version"] = next((r["version"] for r in rows if "version" in r), "")
-            column["steps"].append(dict(dt=dt, rows=[page.slim(r) for r in rows]))
+            column["steps"] = sorted(column["steps"] + [dict(dt=dt, rows=[page.slim(r) for r in rows])], key=lambda x: x["dt"])
             passed = sum(bool(r.get("pass")) for r in rows)
             print(f"{name}, {1e3 * dt:g} ms: {passed} of {sum('cannot' not in r for r in rows)}", flush=True)
-        columns[name] = column
-        path.write_text(json.dumps(dict(columns=[columns[c[0]] for c in COLUMNS if c[0] in columns]), indent=0) + "\n")
+            columns[name] = column
+            save(path, columns)
     if not path.exists():
         sys.exit("no results")
     page.write(scenes, json.loads(path.read_text()), build, arguments.out)

@@ -46,11 +46,12 @@ Inertia Task::inertia(std::size_t i) const {
   return sum;
 }
 
-const KnownFailure* Task::known_failure(const std::string& law, double dt) const {
+const KnownFailure* Task::known_failure(const std::string& law, const std::string& integrator,
+                                        double dt) const {
   for (const KnownFailure& known : known_failures) {
     const bool has_law = std::find(known.laws.begin(), known.laws.end(), law) != known.laws.end();
     for (const double step : known.steps) {
-      if (has_law && std::abs(step - dt) < 1e-9) return &known;
+      if (has_law && known.integrator == integrator && std::abs(step - dt) < 1e-9) return &known;
     }
   }
   return nullptr;
@@ -104,6 +105,7 @@ void read_known_failures(YamlFields* parent, std::vector<KnownFailure>* list) {
     });
     if (const YamlNode* steps = fields.find("dt"))
       read_numbers(parent->source(), *steps, "dt of a known failure", 1, 100, kPositive, &known.steps);
+    fields.text("integrator", &known.integrator);
     fields.text("why", &known.why);
     if (known.laws.empty() || known.steps.empty() || known.why.empty())
       fields.error(node, "a known failure needs 'laws', 'dt' and 'why'");
