@@ -66,7 +66,9 @@ def run_peer(command, dt, scenes):
 
 
 def save(path, columns):
-    path.write_text(json.dumps(dict(columns=[columns[c[0]] for c in COLUMNS if c[0] in columns]), indent=0) + "\n")
+    """A line for each scene."""
+    text = json.dumps(dict(columns=[columns[c[0]] for c in COLUMNS if c[0] in columns]))
+    path.write_text(text.replace('{"scene"', '\n{"scene"') + "\n")
 
 
 def main():
