@@ -48,7 +48,7 @@ def summary(columns, steps):
     for column in columns:
         counts = [sum(bool(r.get("pass")) for r in find(column, dt)) if find(column, dt) else "not run" for dt in steps]
         able = sum("cannot" not in r for r in find(column, PAGE_STEP))
-        lines.append(f"| {column['name']} | {column['version']} | " + " | ".join(map(str, counts)) + f" | {able} |")
+        lines.append(f"| {column['name']} | {column['version'] or 'this tree'} | " + " | ".join(map(str, counts)) + f" | {able} |")
     return lines
 
 
