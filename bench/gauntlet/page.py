@@ -127,9 +127,8 @@ def write(scenes, data, build, out):
         "`make gauntlet` runs them all and writes this page, with all numbers in [gauntlet.json](gauntlet.json); "
         "`capstan gauntlet` runs ours. A scene passes where the error is within its one tolerance, which is what a demanding user "
         "would accept: 1 % of an analytic answer as a rule, and the same for all engines.", "",
-        "*Accurate* are settings that an engine's documentation recommends for accuracy; the head of each program in "
-        "`bench/gauntlet/peers` lists them. Where an engine has no way to express a scene, or its program does not make it yet, the table has a dash, and the reason is below. "
-        "Two engines whose default contact is one point for each pair (Drake) or soft by design (MuJoCo) fail much of *rest* for that reason.", "",
+        "*Accurate* are settings that we chose for accuracy; the head of each program in `bench/gauntlet/peers` lists them, and they are yet "
+        "to be held against each engine's documentation. Where an engine has no way to express a scene, or its program does not make it yet, the table has a dash, and the reason is below.", "",
         "## Scenes that pass", ""]
     lines += summary(columns, steps)
     lines += ["", f"## Every scene at {1e3 * PAGE_STEP:g} ms", "",

@@ -14,8 +14,7 @@ namespace capstan::gauntlet {
 
 struct PeerSettings {
   double dt = 0.005;
-  bool accurate =
-      false;  // settings that the engine's documentation recommends for accuracy; else its defaults
+  bool accurate = false;  // settings chosen for accuracy; else the engine's defaults
 };
 
 // Defined by each program. Throws CannotExpress with the reason.
