@@ -1,8 +1,7 @@
 // The gauntlet in DART: a skeleton for each tree of bodies.
 //
 // Defaults: FCL's collision detector, Dantzig's LCP. Half spaces are large boxes. Accurate: DART's own
-// detector where all shapes are spheres and boxes, which it is made for; its documentation names no other
-// settings.
+// detector where all shapes are spheres and boxes, which it is made for.
 #include <dart/collision/dart/DARTCollisionDetector.hpp>
 #include <dart/constraint/BallJointConstraint.hpp>
 #include <dart/constraint/ConstraintSolver.hpp>
