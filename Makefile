@@ -8,13 +8,14 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test bench experiments format clean
+.PHONY: help setup build demo test bench gauntlet experiments format clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     build the command line and the viewer, run a gallery of simulations"
 	@echo "make test     build everything, warnings being errors, and run every test"
 	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
+	@echo "make gauntlet  small scenes with known answers in every simulator; docs/results/gauntlet.md"
 	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
@@ -46,6 +47,10 @@ test: setup-format setup-viewer setup-python build
 bench: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS)
 	@bench/run build/bench $(BENCH)
+
+gauntlet: setup-bench build/bench/build.ninja
+	@cmake --build build/bench -j $(JOBS) --target capstan_cli gauntlet_peers
+	@python3 bench/gauntlet/run.py --build build/bench $(GAUNTLET)
 
 experiments: setup $(BUILD)/build.ninja
 	@tools/setup --optional experiments

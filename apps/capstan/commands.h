@@ -134,6 +134,17 @@ struct ExperimentsOptions {
 };
 int run_experiments(const ExperimentsOptions& options);
 
+struct GauntletOptions {
+  std::vector<std::string> scenes;  // names or files; none: all
+  std::optional<double> dt;         // [s]
+  std::string contact_law, integrator;
+  std::string json;        // file to write
+  std::string judge;       // a trajectory of another engine, to be judged instead of a run of ours
+  std::string trajectory;  // file to write ours to
+  bool list = false;
+};
+int gauntlet(const GauntletOptions& options);
+
 // --- Shared by the subcommands ---
 
 struct LoadedScene {

@@ -19,7 +19,7 @@ Exit codes:
   2    a scene, checkpoint or recording cannot be used; every problem is listed
   3    a step failed; log and checkpoint hold what came before
   4    an output file cannot be written
-  5    an experiment's statement does not hold
+  5    an experiment's statement does not hold; a scene of the gauntlet comes out other than its file says
   64   wrong command line
   70   internal error
   130  stopped by Ctrl-C; log, recording and checkpoint are complete (143: termination signal, 129: hangup)
@@ -42,6 +42,7 @@ struct AllOptions {
   DemoOptions demo;
   BenchOptions bench;
   ExperimentsOptions experiments;
+  GauntletOptions gauntlet;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -165,6 +166,19 @@ void add_others(CLI::App& app, AllOptions& o) {
   experiments->add_flag("--short", o.experiments.is_short, "In a short form of a few seconds each");
   experiments->add_option("--out", o.experiments.out, "Folder for figures, tables and the page")
       ->capture_default_str();
+
+  CLI::App* gauntlet =
+      app.add_subcommand("gauntlet", "Run small scenes with a known answer, and compare with it");
+  GauntletOptions& g = o.gauntlet;
+  gauntlet->add_option("scenes", g.scenes, "Scenes to run, by name or file; without any all of them");
+  gauntlet->add_option("--dt", g.dt, "Time step [s]; default: 0.005");
+  gauntlet->add_option("--contact-law", g.contact_law, "As for run; default: that of a scene without one");
+  gauntlet->add_option("--integrator", g.integrator, "As for run");
+  gauntlet->add_option("--json", g.json, "Write the table to this file, for programs");
+  gauntlet->add_option("--trajectory", g.trajectory, "Write the motion of the one scene to this text file");
+  gauntlet->add_option("--judge", g.judge,
+                       "Judge this text file, the motion of the one scene in another engine, instead");
+  gauntlet->add_flag("--list", g.list, "Only list the scenes and what they show");
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -192,6 +206,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "list") return list(options.list);
   if (command == "bench") return bench(options.bench);
   if (command == "experiments") return run_experiments(options.experiments);
+  if (command == "gauntlet") return gauntlet(options.gauntlet);
   return demo(options.demo);
 }
 

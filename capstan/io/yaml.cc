@@ -89,6 +89,7 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
   YamlFields root(reader.source, *tree, "the scene");
   if (tree->kind == YamlNode::Kind::map && check_version(&root)) {
     root.text("name", &scene.name);
+    root.find("extra");  // for other programs: known, and not looked into
     read_models(&reader, &root);
     read_options(&root, &scene.options);  // after the models: what this file says wins
     read_materials(&reader, &root);

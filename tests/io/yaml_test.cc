@@ -40,6 +40,11 @@ const Body& body(const Scene& scene, const std::string& name) {
   throw std::runtime_error("no body " + name);
 }
 
+TEST(Yaml, ExtraIsForOtherPrograms) {
+  const Scene scene = read("capstan: 1\nextra: {answer: 42, list: [{a: b}]}\nname: n\n");
+  EXPECT_EQ(scene.name, "n");
+}
+
 TEST(ClosestName, FindsTyposAndLeavesStrangersAlone) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("mass", "msas"), 1);
