@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test bench experiments format clean
+.PHONY: help setup build demo test golden bench experiments format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
+	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
 	@echo "make format   lay out the C++ files with clang-format 14"
 	@echo "make clean    remove everything built"
 	@echo
@@ -52,6 +53,11 @@ experiments: setup $(BUILD)/build.ninja
 	@tools/conic-solvers
 	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
 	@$(BUILD)/apps/capstan/capstan experiments --all
+
+golden: setup build/release/build.ninja
+	@tools/setup --optional golden
+	@cmake --build build/release -j $(JOBS) --target tests/golden
+	@tools/golden build/release/tests/golden
 
 format: setup-format
 	@tools/format
