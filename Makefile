@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test golden bench experiments format clean
+.PHONY: help setup build demo test golden fuzz bench experiments format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
+	@echo "make fuzz     MINUTES=10 of fuzzing with libFuzzer (TARGETS=\"yaml steps\": only these)"
 	@echo "make format   lay out the C++ files with clang-format 14"
 	@echo "make clean    remove everything built"
 	@echo
@@ -58,6 +59,14 @@ golden: setup build/release/build.ninja
 	@tools/setup --optional golden
 	@cmake --build build/release -j $(JOBS) --target tests/golden
 	@tools/golden build/release/tests/golden
+
+MINUTES ?= 10
+fuzz: setup
+	@tools/setup --optional fuzz
+	@command -v clang++-14 >/dev/null || { echo "make fuzz needs clang 14 (packages.txt, group fuzz)"; exit 1; }
+	@$(MAKE) --no-print-directory build/fuzz/build.ninja
+	@cmake --build build/fuzz -j $(JOBS)
+	@JOBS=$(JOBS) tools/fuzz build/fuzz $(MINUTES) $(TARGETS)
 
 format: setup-format
 	@tools/format

@@ -44,7 +44,7 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
   const bool uses_axis = joint.type == JointType::revolute || joint.type == JointType::prismatic ||
                          joint.type == JointType::screw || joint.type == JointType::universal ||
                          joint.type == JointType::planar;
-  if (uses_axis && !(joint.axis.allFinite() && joint.axis.norm() > 1e-9)) {
+  if (uses_axis && !(joint.axis.norm() > 1e-9 && std::isfinite(joint.axis.norm()))) {
     d.error(joint.where, who + " has a zero or non-finite axis", "write a direction such as 0 0 1");
   }
   if (joint.type == JointType::universal || joint.type == JointType::planar) {

@@ -84,6 +84,7 @@ std::map<std::string, Hashes> read_hashes(const std::string& path) {
     if (!(words >> name >> scene >> steps >> value)) throw std::runtime_error(path + ": " + line);
     classes[name][scene + " " + steps] = value;
   }
+  if (classes.empty()) throw std::runtime_error("there is not one hash in " + path);
   return classes;
 }
 
