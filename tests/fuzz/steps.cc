@@ -10,6 +10,15 @@ namespace {
 constexpr int kSteps = 8;
 constexpr int kMostDofs = 120;
 
+// Told at the end, since what is refused before it is stepped says little.
+struct Count {
+  long inputs = 0, scenes = 0, steps = 0;
+  ~Count() {
+    std::fprintf(stderr, "steps: %ld of %ld inputs were scenes that compile, %ld steps were taken\n", scenes,
+                 inputs, steps);
+  }
+} count;
+
 // False where a step failed.
 bool take_step(const Model& model, const StepOptions& options, State* state, Workspace* workspace) {
   const std::uint64_t before = hash(*state);
@@ -31,6 +40,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ++count.inputs;
   Diagnostics diagnostics;
   const std::string path = fuzz::file_of("scene.yaml", {reinterpret_cast<const char*>(data), size});
   const Scene scene = read_scene(path, &diagnostics, fuzz::kLimits);
@@ -42,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (model.num_velocities() > kMostDofs) return 0;
-  StepOptions options = step_options(model);
+  ++count.scenes;
+  const StepOptions options = step_options(model);
   State state = initial_state(model), half;
   Workspace workspace = make_workspace(model);
   int taken = 0;
@@ -50,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (taken == kSteps / 2) half = state;
     good = take_step(model, options, &state, &workspace);
   }
+  count.steps += taken;
   if (taken <= kSteps / 2) return 0;
   half = restore(model, save(model, half));
   Workspace other = make_workspace(model);
