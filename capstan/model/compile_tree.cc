@@ -135,9 +135,7 @@ bool ModelCompiler::compile_bodies() {
       usable = false;
     }
     if (!is_sound(body.pose)) {
-      diagnostics.error(
-          body.where, fmt::format("body '{}' has a pose that is not finite or a zero quaternion", body.name),
-          "write finite numbers");
+      check_pose(body.pose, body.where, quoted("body", body.name), diagnostics);
       usable = false;
     }
     for (const Joint& joint : body.joints) check_joint(joint, body, diagnostics);
