@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test golden fuzz bench experiments format clean
+.PHONY: help setup build demo test golden fuzz soak bench experiments format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
 	@echo "make fuzz     MINUTES=10 of fuzzing with libFuzzer (TARGETS=\"yaml steps\": only these)"
+	@echo "make soak     HOURS=1 of random simulations with recording and viewer; watches memory, time, energy"
 	@echo "make format   lay out the C++ files with clang-format 14"
 	@echo "make clean    remove everything built"
 	@echo
@@ -59,6 +60,11 @@ golden: setup build/release/build.ninja
 	@tools/setup --optional golden
 	@cmake --build build/release -j $(JOBS) --target tests/golden
 	@tools/golden build/release/tests/golden
+
+HOURS ?= 1
+soak: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target tests/soak
+	@$(BUILD)/tests/soak --minutes $$(awk 'BEGIN { print 60 * $(HOURS) }')
 
 MINUTES ?= 10
 fuzz: setup
