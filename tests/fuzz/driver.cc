@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   Random random(static_cast<std::uint64_t>(seed));
   for (long i = 0; i < runs; ++i) {
     std::string input = inputs[random.below(inputs.size())];
-    for (std::size_t n = 1 + random.below(3); n > 0; --n) input = mutate(input, &random);
+    for (std::size_t n = 1 + random.below(2); n > 0; --n) input = mutate(input, &random);
     run(input, finding);
   }
   close(finding);

@@ -57,7 +57,7 @@ std::string mutate_bytes(std::string text, Random* random);
 // words of the text; lines are taken out, copied and exchanged. Most results are still YAML or XML.
 std::string mutate_text(std::string text, Random* random);
 
-// For LLVMFuzzerCustomMutator(): mutate_text(), and one time in four LLVMFuzzerMutate().
+// For LLVMFuzzerCustomMutator(): mutate_text(), and one time in 16 LLVMFuzzerMutate().
 std::size_t mutate_text_in_place(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                  unsigned int seed);
 

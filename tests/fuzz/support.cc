@@ -123,7 +123,7 @@ void change_number(std::string* text, Random* random) {
   std::string other = kNumbers[random->below(kNumbers.size())];
   const double value = std::strtod(text->substr(run.begin, run.size).c_str(), nullptr);
   constexpr std::array kFactors = {-1.0, 0.1, 10.0, 1e-3, 1e3, 1e-6, 1e6, 0.99, 1.01};
-  if (random->below(2) == 0) other = std::to_string(value * kFactors[random->below(kFactors.size())]);
+  if (random->below(3) != 0) other = std::to_string(value * kFactors[random->below(kFactors.size())]);
   if (random->below(8) == 0) {
     const Span from = runs[random->below(runs.size())];
     other = text->substr(from.begin, from.size);
@@ -219,8 +219,8 @@ std::string mutate_bytes(std::string text, Random* random) {
 }
 
 std::string mutate_text(std::string text, Random* random) {
-  for (std::size_t n = 1 + random->below(5); n > 0; --n) {
-    switch (random->below(8)) {
+  for (std::size_t n = 1 + random->below(3); n > 0; --n) {
+    switch (random->below(12)) {
       case 0:
         change_word(&text, random);
         break;
@@ -240,7 +240,7 @@ std::string mutate_text(std::string text, Random* random) {
 std::size_t mutate_text_in_place(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                  unsigned int seed) {
   Random random(seed);
-  if (random.below(4) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  if (random.below(16) == 0) return LLVMFuzzerMutate(data, size, max_size);
   const std::string text = mutate_text({reinterpret_cast<const char*>(data), size}, &random);
   const std::size_t n = std::min(text.size(), max_size);
   std::memcpy(data, text.data(), n);
