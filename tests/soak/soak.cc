@@ -40,7 +40,7 @@ constexpr int kSteps = 600, kReplayed = 60;
 constexpr double kLiveSeconds = 3;
 constexpr double kEnergyMargin = 1e-3;          // relative: contacts give back what they stored
 constexpr double kGrowth = 8, kGrowthRate = 4;  // [MB], and [MB] for an hour
-constexpr double kSlower = 1.5;  // times: of processor time, but caches are shared with other programs
+constexpr double kSlower = 2.5;  // times: of processor time, but caches are shared with other programs
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
