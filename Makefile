@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test bench gauntlet experiments format clean
+.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -19,6 +19,9 @@ help:
 	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
+	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
+	@echo "make fuzz     MINUTES=10 of fuzzing with libFuzzer (TARGETS=\"yaml steps\": only these)"
+	@echo "make soak     HOURS=1 of random simulations with recording and viewer; watches memory, time, energy"
 	@echo "make format   lay out the C++ files with clang-format 14"
 	@echo "make clean    remove everything built"
 	@echo
@@ -57,6 +60,24 @@ experiments: setup $(BUILD)/build.ninja
 	@tools/conic-solvers
 	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
 	@$(BUILD)/apps/capstan/capstan experiments --all
+
+golden: setup build/release/build.ninja
+	@tools/setup --optional golden
+	@cmake --build build/release -j $(JOBS) --target tests/golden
+	@tools/golden build/release/tests/golden
+
+HOURS ?= 1
+soak: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target tests/soak
+	@$(BUILD)/tests/soak --minutes $$(awk 'BEGIN { print 60 * $(HOURS) }')
+
+MINUTES ?= 10
+fuzz: setup
+	@tools/setup --optional fuzz
+	@command -v clang++-14 >/dev/null || { echo "make fuzz needs clang 14 (packages.txt, group fuzz)"; exit 1; }
+	@$(MAKE) --no-print-directory build/fuzz/build.ninja
+	@cmake --build build/fuzz -j $(JOBS)
+	@JOBS=$(JOBS) tools/fuzz build/fuzz $(MINUTES) $(TARGETS)
 
 format: setup-format
 	@tools/format

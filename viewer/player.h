@@ -2,6 +2,7 @@
 // Viewers get frames as often as they are useful, not every step, and never hold the thread up.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -53,6 +54,8 @@ class Player {
   void set_scene(const Json& scene);
   void pause_with(const std::string& message);  // at the end, or when a step failed
 
+  std::atomic<bool> stopping_ = false;  // set with mutex_ held; a step may look at it, too
+
  private:
   void loop();
   void turn(const std::deque<Json>& commands);
@@ -65,7 +68,6 @@ class Player {
   mutable std::mutex mutex_;  // of what follows and of frame_ and status_
   std::condition_variable wake_;
   std::deque<Json> commands_;
-  bool stopping_ = false;
   // Of the thread alone:
   bool playing_ = false;
   double speed_ = 1, rate_ = 0;

@@ -54,6 +54,7 @@ class LivePlayer : public Player {
         maker_(model),
         placement_(make_placement(model)),
         velocity_(make_velocity(model)) {
+    options_.stop = &stopping_;  // Ctrl-C does not wait for the end of a long step
     for (int j = 0; j < static_cast<int>(model.joints.size()); ++j) {
       if (num_positions(model.joints[j].type) == 1) scalar_joints_.push_back(j);
     }

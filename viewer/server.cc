@@ -53,6 +53,17 @@ Target parse_target(const std::string& text) {
 
 }  // namespace
 
+TakenMessage take_message(const std::uint8_t* data, std::size_t size, Player* player) {
+  try {
+    const Json message = Json::from_msgpack(data, data + size, true, false);
+    if (message.is_discarded()) return {false, "it is not msgpack"};
+    if (message.is_object() && message.contains("command") && message["command"] == "seen") return {true, ""};
+    return {false, player->command(message)};
+  } catch (const std::exception& error) {
+    return {false, error.what()};
+  }
+}
+
 std::string random_token() {
   unsigned char bytes[16];
   if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
@@ -210,21 +221,13 @@ class Viewer : public std::enable_shared_from_this<Viewer> {
     });
   }
   void take() {
-    const auto* begin = static_cast<const std::uint8_t*>(buffer_.data().data());
-    const Json message = Json::from_msgpack(begin, begin + buffer_.size(), true, false);
+    const TakenMessage taken =
+        take_message(static_cast<const std::uint8_t*>(buffer_.data().data()), buffer_.size(), hub_->player);
     buffer_.consume(buffer_.size());
-    std::string wrong;
-    if (message.is_discarded()) {
-      wrong = "it is not msgpack";
-    } else if (message.is_object() && message.contains("command") && message["command"] == "seen") {
+    const std::string& wrong = taken.wrong;
+    if (taken.seen) {
       unseen_ = std::max(0, unseen_ - 1);
       write();
-    } else {
-      try {
-        wrong = hub_->player->command(message);
-      } catch (const std::exception& error) {
-        wrong = error.what();
-      }
     }
     if (!wrong.empty()) {
       hub_->options.log("a viewer's message is dropped: " + wrong);

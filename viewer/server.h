@@ -47,6 +47,13 @@ class Server {
   std::unique_ptr<Hub> hub_;
 };
 
+// Carries out one message of a viewer (msgpack), or has the player do it. Never throws.
+struct TakenMessage {
+  bool seen = false;  // it says that a frame was seen; the player has no part in that
+  std::string wrong;  // why it is dropped, or ""
+};
+TakenMessage take_message(const std::uint8_t* data, std::size_t size, Player* player);
+
 // 128 random bits in hexadecimal digits, from the system.
 std::string random_token();
 

@@ -41,6 +41,7 @@ struct RunOptions {
   std::optional<bool> sleep;  // islands at rest may sleep; not said: as the scene has it
   bool keep_going = false;    // a step that does not converge takes the best iterate
   int threads = 1;
+  std::optional<double> step_seconds;  // [s] of wall time that a step may take
   std::string log, contact_log;
   long log_every = 1;
   std::string record;

@@ -60,6 +60,8 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_flag("--sleep,!--no-sleep", o.sleep, "Islands at rest may sleep (default: as the scene says)");
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
+  c->add_option("--step-seconds", o.step_seconds,
+                "Wall time that a step may take [s]: longer ones fail; default: no bound");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
   c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
   c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");

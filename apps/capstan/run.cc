@@ -17,6 +17,10 @@ constexpr double kMaxSteps = 1e12;
 constexpr int kPictureFrames = 6;
 
 void check_options(const RunOptions& o) {
+  if (o.step_seconds && (!(*o.step_seconds > 0) || !std::isfinite(*o.step_seconds))) {
+    throw UsageError(
+        fmt::format("--step-seconds is {:g} s; give a time above 0, such as 1", *o.step_seconds));
+  }
   if (o.duration && (!(*o.duration >= 0) || !std::isfinite(*o.duration))) {
     throw UsageError(fmt::format("--duration is {:g} s; give a finite number of 0 or more", *o.duration));
   }
@@ -156,6 +160,7 @@ int run(const RunOptions& options) {
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
   checkpoint.options.threads = options.threads;
+  checkpoint.options.most_seconds = options.step_seconds.value_or(kInfinity);
   if (options.sleep) checkpoint.options.sleep.on = *options.sleep;
   if (options.keep_going) checkpoint.options.fail_if_not_converged = false;
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
@@ -239,7 +244,7 @@ int run(const RunOptions& options) {
     return kStepFailed;
   }
   if (summary.signal != 0) {
-    tell("stopped at t = {:g} s{}\n", state.time,
+    tell("stopped at t = {:g} s{}{}\n", state.time, summary.in_step ? ", within a step" : "",
          options.checkpoint.empty()
              ? ""
              : fmt::format("; go on with: capstan run {} --resume {}", options.scene, options.checkpoint));

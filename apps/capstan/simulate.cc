@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <iterator>
@@ -17,11 +18,14 @@ namespace {
 constexpr double kProgressSeconds = 0.1;
 constexpr double kFarOutOfCone = 0.1;  // of the largest impulse of a step
 volatile sig_atomic_t caught_signal = 0;
+std::atomic<bool> stop_step = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal's handler");
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction previous_actions[std::size(kSignals)];
 
 extern "C" void catch_signal(int number) {
   caught_signal = number;
+  stop_step = true;
 }
 
 void keep_largest(const Residual& r, Residual* largest) {
@@ -41,6 +45,7 @@ double wall_seconds() {
 
 StopOnSignal::StopOnSignal() {
   caught_signal = 0;
+  stop_step = false;
   struct sigaction action {};
   action.sa_handler = catch_signal;
   action.sa_flags = SA_RESTART | SA_RESETHAND;  // a second Ctrl-C ends the program at once
@@ -68,9 +73,11 @@ long default_record_every(double dt) {
   return std::max(1L, std::lround(std::min(0.01 / dt, 1e9)));
 }
 
-Summary simulate(const Model& model, const StepOptions& options, long num_steps, const Hooks& hooks,
+Summary simulate(const Model& model, const StepOptions& given, long num_steps, const Hooks& hooks,
                  State* state) {
   Summary summary;
+  StepOptions options = given;
+  options.stop = &stop_step;
   const Input input;
   Workspace workspace = make_workspace(model);
   VecX row;
@@ -113,6 +120,9 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
     const double before = wall_seconds();
     try {
       report = step(model, options, input, state, &workspace);
+    } catch (const StepStopped&) {
+      summary.in_step = true;
+      break;
     } catch (const StepFailure& failure) {
       summary.failure = failure.what();
       break;
@@ -156,7 +166,7 @@ Summary simulate(const Model& model, const StepOptions& options, long num_steps,
   }
   log();
   if (hooks.log) hooks.log->flush();
-  record(summary.num_steps > 0 && summary.failure.empty() ? &workspace : nullptr);
+  record(summary.num_steps > 0 && summary.failure.empty() && !summary.in_step ? &workspace : nullptr);
   summary.signal = caught_signal;
   summary.wall = wall_seconds() - began;
   summary.mean_step = summary.num_steps > 0 ? in_steps / static_cast<double>(summary.num_steps) : 0;

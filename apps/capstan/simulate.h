@@ -42,8 +42,9 @@ struct Summary {
   long out_of_cone = 0;  // steps in which a contact's friction went far beyond mu times its normal force
   Mechanics start, end;
   std::vector<State> frames;
-  std::string failure;  // what StepFailure said, or ""
-  int signal = 0;       // SIGINT, SIGTERM or SIGHUP when one stopped the run
+  std::string failure;   // what StepFailure said, or ""
+  bool in_step = false;  // the signal came within a step, which was given up
+  int signal = 0;        // SIGINT, SIGTERM or SIGHUP when one stopped the run
 };
 
 // Takes num_steps steps from *state, or fewer when a step fails or a signal comes. Errors of writing the log

@@ -348,7 +348,8 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
       .scalar("beta", contact.beta, plain.contact.beta)
       .scalar("constraint_beta", contact.constraint_beta, plain.contact.constraint_beta)
       .scalar("recovery_speed", contact.recovery_speed, plain.contact.recovery_speed)
-      .scalar("tolerance", o.tolerance, plain.tolerance);
+      .scalar("tolerance", o.tolerance, plain.tolerance)
+      .scalar("max_iterations", o.max_iterations, plain.max_iterations);
   options.scalar("duration", o.duration, plain.duration);
   options.flag("sleep", o.sleep.on, false)
       .scalar("sleep_speed", o.sleep.speed, plain.sleep.speed)

@@ -1,6 +1,7 @@
 // The top of a YAML scene file.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "capstan/io/file.h"
@@ -9,6 +10,8 @@
 
 namespace capstan {
 namespace {
+
+constexpr int kMostIterations = 1'000'000;
 
 void read_options(YamlFields* root, Options* options) {
   const YamlNode* node = root->find("options");
@@ -36,6 +39,15 @@ void read_options(YamlFields* root, Options* options) {
   fields.number("recovery_speed", &contact.recovery_speed, kPositiveOrInfinite);
   fields.number("tolerance", &options->tolerance, kPositive);
   fields.number("duration", &options->duration, kPositive);
+  double most = options->max_iterations;
+  if (fields.number("max_iterations", &most, kPositive)) {
+    if (most < 1 || most > kMostIterations || most != std::floor(most)) {
+      fields.error(*fields.find("max_iterations"), fmt::format("max_iterations is {:g}", most),
+                   fmt::format("write a whole number from 1 to {}", kMostIterations));
+    } else {
+      options->max_iterations = static_cast<int>(most);
+    }
+  }
   fields.flag("sleep", &options->sleep.on);
   fields.number("sleep_speed", &options->sleep.speed, kPositive);
   fields.number("sleep_time", &options->sleep.time, kPositive);

@@ -3,17 +3,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "capstan/model/compiler.h"
 
 namespace capstan {
 
 bool is_sound(const Pose& pose) {
-  return pose.position.allFinite() && pose.quat_wxyz.allFinite() && pose.quat_wxyz.norm() > 1e-9;
+  return pose.position.allFinite() && pose.quat_wxyz.allFinite() && pose.quat_wxyz.norm() > 1e-9 &&
+         pose.position.cwiseAbs().maxCoeff() <= kLargestNumber;
 }
 
 void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d) {
   if (is_sound(pose)) return;
+  if (pose.position.allFinite() && pose.position.cwiseAbs().maxCoeff() > kLargestNumber) {
+    d.error(where,
+            fmt::format("{} is at {:g} m, more than double precision can carry in contact", who,
+                        pose.position.cwiseAbs().maxCoeff()),
+            "write a position in metres, within 1e9 m");
+    return;
+  }
   d.error(where, who + " has a pose that is not finite or a zero quaternion", "write finite numbers");
 }
 
@@ -276,6 +285,18 @@ ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
         diagnostics.error(keyframe.where,
                           fmt::format("{} has a value for joint '{}' that is not finite", who, name),
                           "write finite numbers");
+        continue;
+      }
+      const double largest = std::transform_reduce(
+          numbers.begin(), numbers.end(), 0.0, [](double a, double b) { return std::max(a, b); },
+          [](double x) { return std::abs(x); });
+      if (largest > kLargestNumber) {
+        diagnostics.error(
+            keyframe.where.file.empty() ? Source{scene.file, 0} : keyframe.where,
+            fmt::format("{} has a {} of {:g} for joint '{}', more than double precision can carry "
+                        "in contact",
+                        who, position ? "position" : "velocity", largest, name),
+            "write numbers of m, rad and seconds, within 1e9");
         continue;
       }
       for (int k = 0; k < n; ++k) (position ? result.q[joint.q + k] : result.v[joint.v + k]) = numbers[k];

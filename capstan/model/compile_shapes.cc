@@ -10,9 +10,7 @@
 namespace capstan {
 namespace {
 
-// [m] Less than an atom. Products of the sides of smaller ones vanish long before the sides do, and steps
-// that use them end in numbers that are not.
-constexpr double kSmallestMesh = 1e-12;
+constexpr const char* kBeyond = ", more than double precision can carry in contact (1e9 m)";
 
 void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
   for (const double mu : {t.along, t.across}) {
@@ -35,7 +33,9 @@ std::string why_unsound_mesh(const TriangleMesh* mesh) {
     upper = upper.cwiseMax(vertex);
   }
   const double extent = (upper - lower).maxCoeff();
-  if (!(extent > kSmallestMesh)) return fmt::format("a mesh of size {:g} m", extent);
+  if (!(extent > kSmallestSize)) return fmt::format("a mesh of size {:g} m", extent);
+  const double farthest = std::max(upper.maxCoeff(), -lower.minCoeff());
+  if (farthest > kLargestNumber) return fmt::format("a vertex at {:g} m{}", farthest, kBeyond);
   for (const auto& triangle : mesh->triangles) {
     for (const int i : triangle) {
       if (i < 0 || i >= n) return fmt::format("a triangle with vertex {}, but only {} vertices", i, n);
@@ -47,7 +47,8 @@ std::string why_unsound_mesh(const TriangleMesh* mesh) {
 void check_shape(const ShapeInstance& s, Diagnostics& d) {
   const std::string who = quoted("shape", s.name);
   if (const std::string why = why_unsound(s.shape); !why.empty()) {
-    d.error(s.where, who + " has " + why, "write finite sizes above 0; meshes need vertices and triangles");
+    d.error(s.where, who + " has " + why,
+            "write finite sizes above 0, in metres; meshes need vertices and triangles");
   }
   if (!(s.density >= 0) || std::isinf(s.density)) {
     d.error(s.where, fmt::format("{} has density {:g} kg/m^3", who, s.density),
@@ -149,7 +150,9 @@ std::string why_unsound(const Shape& shape) {
   if (const auto* field = std::get_if<HeightField>(&shape))
     sizes = {{field->half_size.x(), "half size"}, {field->half_size.y(), "half size"}};
   for (const Size& size : sizes) {
-    if (!(size.value > 0) || std::isinf(size.value)) return fmt::format("{} {:g} m", size.what, size.value);
+    if (!(size.value > kSmallestSize) || std::isinf(size.value))
+      return fmt::format("{} {:g} m", size.what, size.value);
+    if (size.value > kLargestNumber) return fmt::format("{} {:g} m{}", size.what, size.value, kBeyond);
   }
   if (const auto* mesh = std::get_if<ConvexMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
   if (const auto* mesh = std::get_if<SurfaceMesh>(&shape)) return why_unsound_mesh(mesh->mesh.get());
@@ -163,6 +166,9 @@ std::string why_unsound(const Shape& shape) {
     const auto finite = [](double h) { return std::isfinite(h); };
     if (!std::all_of(field->height->begin(), field->height->end(), finite))
       return "a height that is not finite";
+    for (const double h : *field->height) {
+      if (std::abs(h) > kLargestNumber) return fmt::format("height {:g} m{}", h, kBeyond);
+    }
   }
   return "";
 }

@@ -44,7 +44,7 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
   const bool uses_axis = joint.type == JointType::revolute || joint.type == JointType::prismatic ||
                          joint.type == JointType::screw || joint.type == JointType::universal ||
                          joint.type == JointType::planar;
-  if (uses_axis && !(joint.axis.allFinite() && joint.axis.norm() > 1e-9)) {
+  if (uses_axis && !(joint.axis.norm() > 1e-9 && std::isfinite(joint.axis.norm()))) {
     d.error(joint.where, who + " has a zero or non-finite axis", "write a direction such as 0 0 1");
   }
   if (joint.type == JointType::universal || joint.type == JointType::planar) {
@@ -135,9 +135,7 @@ bool ModelCompiler::compile_bodies() {
       usable = false;
     }
     if (!is_sound(body.pose)) {
-      diagnostics.error(
-          body.where, fmt::format("body '{}' has a pose that is not finite or a zero quaternion", body.name),
-          "write finite numbers");
+      check_pose(body.pose, body.where, quoted("body", body.name), diagnostics);
       usable = false;
     }
     for (const Joint& joint : body.joints) check_joint(joint, body, diagnostics);

@@ -9,6 +9,13 @@
 
 namespace capstan {
 
+// [m, rad, m/s, rad/s] Farther away, positions are a tenth of a micrometre apart, and contacts of larger
+// shapes are lost in round-off. Faster than light, too.
+constexpr double kLargestNumber = 1e9;
+// [m] Less than an atom. Products of the sides of smaller ones vanish long before the sides do, and steps
+// that use them end in numbers that are not.
+constexpr double kSmallestSize = 1e-12;
+
 struct ModelCompiler {
   const Scene& scene;
   Diagnostics& diagnostics;

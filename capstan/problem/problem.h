@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "capstan/base/deadline.h"
 #include "capstan/contacts/contacts.h"
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/laws/contact.h"
@@ -54,8 +55,9 @@ struct Problem {
   const Motion* motion = nullptr;  // A, v*
   double dt = 0;
   ContactOptions options;
-  VecX v0;       // velocities at the beginning of the step
-  VecX v_guess;  // where the motion goes on as in the step before; empty: not known
+  const Deadline* deadline = nullptr;  // of the step; solvers ask it at every factorization. Null: none
+  VecX v0;                             // velocities at the beginning of the step
+  VecX v_guess;                        // where the motion goes on as in the step before; empty: not known
 
   std::vector<ConstraintGroup> groups;
   std::vector<GroupPart> parts;

@@ -242,7 +242,8 @@ struct Options {
   double dt = 0.005;                 // [s]
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact;
-  double tolerance = 1e-5;  // eps_r: relative momentum residual at which the contact problem is solved
+  double tolerance = 1e-5;    // eps_r: relative momentum residual at which the contact problem is solved
+  int max_iterations = 2000;  // of an island in a step; one that needs more is not solved, and the step fails
   SleepOptions sleep;
   double duration = 5;            // [s] of a run, when the command line does not say
   bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)

@@ -492,6 +492,7 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
 
 bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G,
                          const ConstVector& gradient, Vector dv) {
+  if (problem->deadline != nullptr) problem->deadline->check();
   if (!analyzed_) cholesky_.analyze(pattern_);
   analyzed_ = true;
   BlockMatrix& H = cholesky_.matrix;

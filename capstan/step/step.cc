@@ -8,9 +8,27 @@
 namespace capstan {
 namespace {
 
+// [m, rad, m/s, rad/s] Positions are 0.1 mm apart there; who falls freely gets so far in five days.
+constexpr double kLargest = 1e12;
+
 // Names the first body with a velocity or position that is not finite.
 void check_finite(const Model& model, const State& before, const State& after, double dt) {
-  if (after.q.allFinite() && after.v.allFinite()) return;
+  const auto largest = [](const VecX& x) { return x.size() > 0 ? x.cwiseAbs().maxCoeff() : 0.0; };
+  const bool is_finite = after.q.allFinite() && after.v.allFinite();
+  if (is_finite && largest(after.q) <= kLargest && largest(after.v) <= kLargest) return;
+  for (const ModelJoint& joint : model.joints) {
+    if (!is_finite) break;
+    const double q = largest(after.q.segment(joint.q, num_positions(joint.type)));
+    const double v = largest(after.v.segment(joint.v, num_velocities(joint.type)));
+    if (q <= kLargest && v <= kLargest) continue;
+    throw StepFailure(
+        fmt::format("step {} at t = {:g} s failed: joint '{}' of body '{}' would get to {:g} (m or rad) at a "
+                    "speed of {:g}, "
+                    "more than double precision can carry with anything of our size. Try a smaller time step "
+                    "than {:g} s, or, "
+                    "if it flies off, stop it with a floor, a joint or damping",
+                    before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
+  }
   for (const ModelJoint& joint : model.joints) {
     const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
                       after.v.segment(joint.v, num_velocities(joint.type)).allFinite();
@@ -147,6 +165,7 @@ StepOptions step_options(const Model& model) {
   options.contact = model.options.contact;
   options.sleep = model.options.sleep;
   options.newton.relative_tolerance = model.options.tolerance;
+  options.newton.max_iterations = model.options.max_iterations;
   return options;
 }
 
@@ -161,7 +180,10 @@ Workspace make_workspace(const Model& model) {
   return w;
 }
 
-Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+namespace {
+
+Report take_step(const Model& model, const StepOptions& options, const Input& input, const Deadline& deadline,
+                 State* state, Workspace* w) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
   const auto lap = [&last] {
@@ -187,6 +209,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.trees, threads,
                      &w->motion);
     check_free_motion(model, *state, w->motion, options);
+    deadline.check();
     report.times.free_motion += lap();
     collide(model, w->motion.placement, {&w->motion.velocity, &w->motion.v_star, dt, glides}, w->sleep.asleep,
             w->unchanged.trees, threads, &w->collision, &w->contacts);
@@ -196,6 +219,8 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
              w->sleep.asleep, w->unchanged.trees, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
+    w->problem.deadline = &deadline;
+    deadline.check();
     report.bounce_rounds = bounce(model, theta, true, &w->contacts, &w->motion, &w->problem, &w->bounce);
     report.times.assemble += lap();
     begin_late_contacts(&w->late);
@@ -211,6 +236,7 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
       int bounced = 0;
       const bool revised = round < kMostRevisions && revise_contacts(model, *state, dt, glides, threads, w);
       if (!revised && !report.solver.unfinished) break;
+      deadline.check();
       if (revised) {
         report.times.collide += lap();
         again = wake_touched(model, w->contacts, &w->sleep);
@@ -269,6 +295,26 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report.deepest = std::max(report.deepest, -w->contacts.distance[i]);
   report.times.advance = lap();
   return report;
+}
+
+}  // namespace
+
+Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+  const Deadline deadline(options.most_seconds, options.stop);
+  const struct Forget {  // the deadline lives no longer than the step
+    Problem* problem;
+    ~Forget() { problem->deadline = nullptr; }
+  } forget{&w->problem};
+  try {
+    return take_step(model, options, input, deadline, state, w);
+  } catch (const Deadline::Passed& passed) {
+    const std::string which = fmt::format("step {} at t = {:g} s", state->step, state->time);
+    if (passed.stopped) throw StepStopped(which + " was given up on request");
+    throw StepFailure(
+        fmt::format("{} failed: it takes longer than the {:g} s that a step may take. Allow more, or try "
+                    "a smaller time step, softer contact or fewer bodies",
+                    which, options.most_seconds));
+  }
 }
 
 Mechanics calc_mechanics(const Model& model, const State& state) {

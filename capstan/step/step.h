@@ -1,6 +1,7 @@
 // One time step: the only file that knows the whole order.
 #pragma once
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
@@ -49,6 +50,12 @@ class StepFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A step was given up because somebody asked for that (StepOptions::stop).
+class StepStopped : public StepFailure {
+ public:
+  using StepFailure::StepFailure;
+};
+
 // Memory that steps of one model work in; made once, so that a step allocates nothing.
 struct Workspace {
   Motion motion;
@@ -83,6 +90,11 @@ struct StepOptions {
   int threads = 1;                    // changes how long a step takes, never its result
   bool judge = true;                  // grade the answer (Report::judge): a few percent of a step
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
+  // [s] of wall time: a step that takes longer fails. No step becomes another one by it, so that runs stay
+  // the same bit for bit; how far they get depends on the machine.
+  double most_seconds = kInfinity;
+  // Becomes true, in another thread or a signal's handler: the step is given up (StepStopped). Not owned.
+  const std::atomic<bool>* stop = nullptr;
 };
 StepOptions step_options(const Model& model);  // those of the scene
 

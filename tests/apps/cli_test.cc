@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "tests/apps/program.h"
@@ -289,6 +290,48 @@ TEST(Stop, AHangupEndsTheRecordingUnlessNohupSaysOtherwise) {
   EXPECT_EQ(ignored.code, 0) << ignored.err;
 }
 
+// Boxes of very different masses squeezed into each other: the first step takes seconds.
+std::string hard_scene() {
+  std::string text =
+      "capstan: 1\noptions: {dt: 0.1, tolerance: 1e-14}\nshapes: [{type: half_space}]\nbodies:\n";
+  for (int i = 0; i < 400; ++i) {
+    text += "  - {name: b" + std::to_string(i) + ", position: [" + std::to_string(0.05 * (i % 10)) + ", " +
+            std::to_string(0.05 * (i / 10 % 10)) + ", " + std::to_string(0.05 * (i / 100)) +
+            "], joint: {type: free}, shape: {type: box, size: [0.1, 0.1, 0.1], mass: " +
+            (i % 2 == 0 ? "1e-3" : "1e3") + "}}\n";
+  }
+  return text;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(Stop, ASignalWithinAStepIsAnsweredWithinASecond) {
+  const Folder folder;
+  write_text(folder / "hard.yaml", hard_scene());
+  const Started started(folder, {"run", "hard.yaml", "--record", "a.capstan", "--checkpoint", "a.state"});
+  ASSERT_TRUE(wait_for_size(folder / "a.state", 0));
+  usleep(1'000'000);  // it is in its first step
+  const auto asked = std::chrono::steady_clock::now();
+  EXPECT_EQ(started.stop(SIGTERM), 143);
+  EXPECT_LT(seconds_since(asked), 1);
+  EXPECT_HAS(read_text(folder / ".started_err"), "stopped at t = 0 s, within a step; go on with");
+  const Outcome info = folder.capstan("info a.capstan");
+  EXPECT_EQ(info.code, 0) << info.err;
+  EXPECT_HAS(info.out, "complete");
+}
+
+TEST(Failure, AStepThatTakesTooLongSaysSo) {
+  const Folder folder;
+  write_text(folder / "hard.yaml", hard_scene());
+  const Outcome outcome = folder.capstan("run hard.yaml --step-seconds 0.2 --quiet");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_HAS(outcome.err, "step 0 at t = 0 s failed: it takes longer than the 0.2 s");
+  EXPECT_EQ(folder.capstan("run hard.yaml --step-seconds 0").code, 64);
+  EXPECT_EQ(folder.capstan("run gyroscope --duration 0.01 --step-seconds 10 --quiet").code, 0);
+}
+
 // Nobody hears the messages; that is no reason to end a run, nor may they get into a file.
 TEST(Stop, AClosedOrFullStandardErrorDoesNot) {
   const Folder folder;
@@ -315,7 +358,7 @@ TEST(Failure, AStepThatFailsSaysWhyAndKeepsTheLog) {
   EXPECT_GT(std::count(log.begin(), log.end(), '\n'), 10);
   EXPECT_EQ(log.find("nan"), std::string::npos);
   // The same run goes on with another integrator, from before it was lost.
-  ASSERT_EQ(folder.capstan("run stiff.yaml --duration 0.5 --checkpoint b.state").code, 0);
+  ASSERT_EQ(folder.capstan("run stiff.yaml --duration 0.1 --checkpoint b.state").code, 0);
   EXPECT_EQ(folder.capstan("run stiff.yaml --resume b.state --integrator implicit_euler --duration 1.6").code,
             0);
 }

@@ -1,0 +1,73 @@
+// A scene that is read, compiled and stepped. A step gives a finite state or a StepFailure that leaves the
+// state as it was, and a run that is saved and restored in its middle ends with the same bits.
+#include "capstan/step/step.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace capstan;
+
+namespace {
+
+constexpr int kSteps = 8;
+constexpr int kMostDofs = 120;
+
+// Told at the end, since what is refused before it is stepped says little.
+struct Count {
+  long inputs = 0, scenes = 0, steps = 0;
+  ~Count() {
+    std::fprintf(stderr, "steps: %ld of %ld inputs were scenes that compile, %ld steps were taken\n", scenes,
+                 inputs, steps);
+  }
+} count;
+
+// False where a step failed.
+bool take_step(const Model& model, const StepOptions& options, State* state, Workspace* workspace) {
+  const std::uint64_t before = hash(*state);
+  try {
+    step(model, options, {}, state, workspace);
+  } catch (const StepFailure& failure) {
+    fuzz::require(hash(*state) == before, std::string("a failed step changed the state: ") + failure.what());
+    return false;
+  }
+  fuzz::require(state->q.allFinite() && state->v.allFinite(), "a state that is not finite");
+  return true;
+}
+
+}  // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned int seed) {
+  return fuzz::mutate_text_in_place(data, size, max_size, seed);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ++count.inputs;
+  Diagnostics diagnostics;
+  const std::string path = fuzz::file_of("scene.yaml", {reinterpret_cast<const char*>(data), size});
+  const Scene scene = read_scene(path, &diagnostics, fuzz::kLimits);
+  if (!diagnostics.ok()) return 0;
+  Model model;
+  try {
+    model = compile(scene);
+  } catch (const InputError&) {
+    return 0;
+  }
+  if (model.num_velocities() > kMostDofs) return 0;
+  ++count.scenes;
+  const StepOptions options = step_options(model);
+  State state = initial_state(model), half;
+  Workspace workspace = make_workspace(model);
+  int taken = 0;
+  for (bool good = true; good && taken < kSteps; taken += good) {
+    if (taken == kSteps / 2) half = state;
+    good = take_step(model, options, &state, &workspace);
+  }
+  count.steps += taken;
+  if (taken <= kSteps / 2) return 0;
+  half = restore(model, save(model, half));
+  Workspace other = make_workspace(model);
+  for (int i = kSteps / 2; i < taken; ++i) {
+    fuzz::require(take_step(model, options, &half, &other), "a step fails only after a restart");
+  }
+  fuzz::require(hash(half) == hash(state), "a restart gives other bits");
+  return 0;
+}

@@ -1,0 +1,176 @@
+// A step has a bound: of time, of iterations, of what double precision can carry; and it ends when it is
+// asked to. What is given up leaves the state as it was, and the next step is as if it had not been tried.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "capstan/io/read.h"
+#include "capstan/step/step.h"
+
+namespace capstan {
+namespace {
+
+Scene clutter() {
+  return read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml");
+}
+
+Scene scene_of(const std::string& text) {
+  Diagnostics diagnostics;
+  Scene scene = read_yaml_text("capstan: 1\n" + text, {}, &diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  return scene;
+}
+
+// What compile() says of it.
+std::string complaint(const std::string& text) {
+  try {
+    compile(scene_of(text));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string failure(const Model& model, const StepOptions& options, State* state, Workspace* workspace) {
+  try {
+    step(model, options, {}, state, workspace);
+  } catch (const StepFailure& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Bound, AStepThatTakesTooLongFailsAndLeavesNoTrace) {
+  const Model model = compile(clutter());
+  const StepOptions options = step_options(model);
+  State state = initial_state(model), plain = state;
+  Workspace workspace = make_workspace(model), other = make_workspace(model);
+  for (int i = 0; i < 150; ++i) {
+    if (i % 10 == 0) {
+      const std::uint64_t before = hash(state);
+      StepOptions short_of_time = options;
+      short_of_time.most_seconds = i % 20 == 0 ? 1e-9 : 1e-4;  // at once; and somewhere within
+      const std::string told = failure(model, short_of_time, &state, &workspace);
+      if (i % 20 == 0) {
+        EXPECT_NE(told.find("takes longer than the 1e-09 s"), std::string::npos) << told;
+      }
+      if (told.empty()) state = plain;  // it was fast enough
+      EXPECT_EQ(hash(state), before);
+    }
+    step(model, options, {}, &state, &workspace);
+    step(model, options, {}, &plain, &other);
+    ASSERT_EQ(hash(state), hash(plain)) << i;
+  }
+}
+
+TEST(Bound, AllThreadsGiveUp) {
+  const Model model = compile(clutter());
+  StepOptions options = step_options(model);
+  options.threads = 4;
+  State state = initial_state(model), plain = state;
+  Workspace workspace = make_workspace(model), other = make_workspace(model);
+  std::atomic<bool> stop = false;
+  for (int i = 0; i < 100; ++i) {
+    options.stop = &stop;
+    stop = true;
+    EXPECT_THROW(step(model, options, {}, &state, &workspace), StepStopped);
+    stop = false;
+    step(model, options, {}, &state, &workspace);
+    options.stop = nullptr;
+    step(model, options, {}, &plain, &other);
+    ASSERT_EQ(hash(state), hash(plain)) << i;
+  }
+}
+
+// Boxes of very different masses squeezed into each other: a step of seconds, if it is let.
+Scene hard_step() {
+  std::string text = "options: {dt: 0.1, tolerance: 1e-14}\nshapes: [{type: half_space}]\nbodies:\n";
+  for (int i = 0; i < 400; ++i) {
+    const double x = 0.05 * (i % 10), y = 0.05 * (i / 10 % 10), z = 0.05 * (i / 100);
+    text += "  - {name: b" + std::to_string(i) + ", position: [" + std::to_string(x) + ", " +
+            std::to_string(y) + ", " + std::to_string(z) +
+            "], joint: {type: free}, shape: {type: box, size: [0.1, 0.1, 0.1], mass: " +
+            (i % 2 == 0 ? "1e-3" : "1e3") + "}}\n";
+  }
+  return scene_of(text);
+}
+
+TEST(Bound, AStepIsStoppedWithinASecond) {
+  const Model model = compile(hard_step());
+  StepOptions options = step_options(model);
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  std::chrono::steady_clock::time_point asked;
+  std::thread asker([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    asked = std::chrono::steady_clock::now();
+    stop = true;
+  });
+  EXPECT_THROW(step(model, options, {}, &state, &workspace), StepStopped);  // it is not done in 0.3 s
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
+  asker.join();
+  EXPECT_LT(seconds, 1);
+  EXPECT_EQ(state.step, 0);
+}
+
+TEST(Bound, IterationsAreThoseOfTheScene) {
+  Scene scene = clutter();
+  scene.options.max_iterations = 1;
+  const Model model = compile(scene);
+  StepOptions options = step_options(model);
+  EXPECT_EQ(options.newton.max_iterations, 1);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  std::string told;
+  for (int i = 0; i < 200 && told.empty(); ++i) told = failure(model, options, &state, &workspace);
+  EXPECT_NE(told.find("did not converge"), std::string::npos) << told;
+}
+
+TEST(Bound, SizesPlacesAndSpeedsBeyondDoublePrecisionAreRefused) {
+  const auto body = [](const std::string& position, const std::string& joint, const std::string& shape) {
+    return "bodies: [{name: a, position: " + position + ", joint: " + joint + ", shape: " + shape + "}]\n";
+  };
+  const std::string ball = "{type: sphere, radius: 0.1}", free = "{type: free}", here = "[0, 0, 0]";
+  EXPECT_EQ(complaint(body(here, free, ball)), "");
+  EXPECT_EQ(complaint(body("[0, 1e9, 0]", free, "{type: sphere, radius: 1e9}")), "");
+  for (const std::string& text : {
+           body(here, free, "{type: box, size: [9e18, 9e18, 9e18]}"),
+           body(here, free, "{type: sphere, radius: 2e9}"),
+           body(here, free, "{type: capsule, radius: 1, length: 1e12, mass: 1}"),
+           body("[0, 0, 3e9]", free, ball),
+           body(here, "{type: free, initial_velocity: [0, 0, -1e10, 0, 0, 0]}", ball),
+           body(here, "{type: revolute, initial: 1e10}", ball),
+           std::string(
+               "shapes: [{type: height_field, size: [4, 2], base: 0.5, heights: [[0, 1e10], [0, 1]]}]\n"),
+           std::string("shapes: [{type: box, size: [1, 1, 1], position: [0, 0, -9e18]}]\n"),
+       }) {
+    EXPECT_NE(complaint(text).find("more than double precision can carry"), std::string::npos)
+        << text << complaint(text);
+  }
+  EXPECT_NE(complaint(body(here, free, "{type: sphere, radius: 1e-13, mass: 1}")).find("radius 1e-13 m"),
+            std::string::npos);
+}
+
+TEST(Bound, AStateBeyondDoublePrecisionFailsTheStepWithTheReason) {
+  const Model model =
+      compile(scene_of("bodies: [{name: a, joint: {type: free}, shape: {type: sphere, radius: 0.1}}]\n"));
+  const StepOptions options = step_options(model);
+  Workspace workspace = make_workspace(model);
+  for (const bool is_speed : {false, true}) {
+    State state = initial_state(model);
+    (is_speed ? state.v : state.q)[0] = 0.9e12;
+    EXPECT_EQ(failure(model, options, &state, &workspace), "");
+    (is_speed ? state.v : state.q)[0] = 1.1e12;
+    const std::uint64_t before = hash(state);
+    const std::string told = failure(model, options, &state, &workspace);
+    EXPECT_NE(told.find("joint 'a' of body 'a'"), std::string::npos) << told;
+    EXPECT_NE(told.find("more than double precision can carry"), std::string::npos) << told;
+    EXPECT_EQ(hash(state), before);
+  }
+}
+
+}  // namespace
+}  // namespace capstan
