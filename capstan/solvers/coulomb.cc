@@ -37,8 +37,7 @@
 namespace capstan {
 namespace {
 
-constexpr int kExactContacts = 32;  // in an island
-constexpr int kFollowed = 12;       // iterations
+constexpr int kFollowed = 12;  // iterations
 constexpr int kFollowedRoughly = 3;
 // Cone violations with the bounds of the last step beyond which a solve begins anew and follows.
 constexpr double kFarOut = 0.3, kFarOutRoughly = 9;
@@ -47,7 +46,6 @@ constexpr double kSmallContact = 1e-2;
 constexpr int kMostRounds = 8;
 constexpr int kMostIterations = 20;  // in all rounds, until the last one begins
 constexpr int kMostTrials = 5;       // along one change of the bounds
-constexpr int kMostKrylov = 20;      // products in a round
 constexpr double kKrylovTolerance = 0.03;
 constexpr double kGrowth = 4;                    // of bounds where friction jams
 constexpr double kSmallest = 0.1, kLargest = 3;  // of a bound, and a normal impulse, by which it may change
@@ -103,7 +101,7 @@ double IslandSolver::measure_friction() {
 }
 
 // Adv = H^-1 J^T B change, and the velocities of contacts that it gives in contact_dv.
-void IslandSolver::apply_bounds(const VecX& change) {
+void IslandSolver::apply_bounds(const BoundVector& change) {
   for (int g = 0; g < system.num_groups(); ++g) {
     const ConstraintGroup& c = system.group(g);
     Vec6 f = Vec6::Zero();
@@ -134,10 +132,9 @@ bool IslandSolver::find_bound_change() {
   gradient = momentum - impulse;
   if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
   // GMRES.
-  krylov.resize(kMostKrylov + 1);
   bound_change.resize(n);
   double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
-  VecX& first = krylov[0];
+  BoundVector& first = krylov[0];
   first.resize(n);
   for (int i = 0; i < n; ++i) first[i] = bounds[i].n - bounds[i].n0;
   const double size = first.norm();
@@ -146,7 +143,7 @@ bool IslandSolver::find_bound_change() {
   rest[0] = size;
   int m = 0;
   while (m < kMostKrylov && std::abs(rest[m]) > kKrylovTolerance * size) {
-    VecX& next = krylov[m + 1];
+    BoundVector& next = krylov[m + 1];
     next.resize(n);
     apply_bounds(krylov[m]);
     for (int i = 0; i < n; ++i) next[i] = krylov[m][i] + bounds[i].slope * contact_dv[i].z();
@@ -221,23 +218,24 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
                                          bool go_on, std::span<const int> idle) {
   const bool is_exact = system.num_contacts() <= kExactContacts;
   const int followed = is_exact ? kFollowed : kFollowedRoughly;
+  const double far_out = is_exact ? kFarOut : kFarOutRoughly;
   IslandResult result;
-  solve_convex(options, known, go_on, idle, {followed, 0}, &result);
-  if (result.interrupted) return result;
-  leave_base();
-  result.cone_violation = measure_friction();
-  if (!result.converged || result.cone_violation > (is_exact ? kFarOut : kFarOutRoughly)) {
+  for (const bool follows : {false, true}) {
     const IslandResult earlier = result;
-    for (Bound& b : bounds) b.n0 = b.first_n0;
-    set_bounds();
+    if (follows) {
+      for (Bound& b : bounds) b.n0 = b.first_n0;
+      set_bounds();
+    }
     result = {};
-    solve_convex(options, known, go_on, idle, {followed, followed}, &result);
+    solve_convex(options, known, go_on, idle, {followed, follows ? followed : 0}, &result);
     result.add_effort(earlier);
-    if (result.interrupted) return result;
+    if (result.interrupted) break;
     leave_base();
     result.cone_violation = measure_friction();
+    if (!follows && (!result.converged || result.cone_violation > far_out)) continue;
+    if (is_exact) settle_friction(options, known, idle, &result);
+    if (!is_exact || result.interrupted || result.cone_violation <= kConeTolerance) break;
   }
-  if (is_exact) settle_friction(options, known, idle, &result);
   return result;
 }
 

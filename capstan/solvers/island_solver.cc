@@ -9,7 +9,7 @@ namespace capstan {
 
 void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island,
                          const std::vector<double>& bounds_of_all, int* local_tree) {
-  Vector* const vectors[] = {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best};
+  Vector* const vectors[] = {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best, &best_v};
   system.begin(p, islands, island, local_tree, static_cast<int>(std::size(vectors)));
   int k = 0;
   for (Vector* x : vectors) new (x) Vector(system.vector(k++));

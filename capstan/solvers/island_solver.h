@@ -2,6 +2,7 @@
 // Internal to solvers/.
 #pragma once
 
+#include <array>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -20,6 +21,9 @@ constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on 
 constexpr double kMassFactor = 3;
 constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved any more
 constexpr int kMaxHalvings = 4;
+
+// Law coulomb: up to so many contacts of an island its friction is settled, by so many products in a round.
+constexpr int kExactContacts = 32, kMostKrylov = 20;
 
 struct IslandResult {
   bool converged = false;
@@ -110,7 +114,7 @@ struct IslandSolver {
  private:
   IslandSystem system;
   Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
-      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0};
+      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0}, best_v{nullptr, 0};
   std::vector<Vec6> U, dU, group_impulse;  // [groups]
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts]
@@ -248,6 +252,7 @@ struct IslandSolver {
   std::vector<WorstContact> worst_contacts;
 
   // coulomb.cc
+  using BoundVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kExactContacts, 1>;  // [contacts]
   IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                              std::span<const int> idle);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
@@ -258,7 +263,7 @@ struct IslandSolver {
   void leave_base();
   void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
-  void apply_bounds(const VecX& change);
+  void apply_bounds(const BoundVector& change);
   struct Bound {
     double n0 = 0;                   // [N s]
     double first_n0 = 0;             // that of the last step or solve
@@ -269,9 +274,8 @@ struct IslandSolver {
     Vec2 derivative = Vec2::Zero();  // of friction by n0
   };
   std::vector<Bound> bounds;  // [contacts] of the law coulomb; empty for others
-  std::vector<VecX> krylov;   // [contacts] each
-  VecX bound_change;          // [contacts]
-  VecX best_v;                // [dofs]
+  std::array<BoundVector, kMostKrylov + 1> krylov;
+  BoundVector bound_change;
 
   // line_search.cc
   void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
