@@ -27,8 +27,8 @@
 // need not exist (Painleve's rod, which digs itself in), nor be unique: then the best of kMostRounds stands.
 //
 // Larger islands are left where following them led. In heaps the points of a face share a load that 5e-6 m/s
-// shift, so that bounds of single points jump and rounds, each as dear as a solve, do not settle; over all
-// contacts the error of friction is a tenth of that of a bound which lags. cone_violation tells in any case.
+// shift, so that bounds of single points jump and rounds, each as dear as a solve, do not settle.
+// cone_violation tells in any case.
 #include <algorithm>
 #include <cmath>
 
