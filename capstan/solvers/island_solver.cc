@@ -6,10 +6,19 @@
 #include "capstan/math/clones.h"
 
 namespace capstan {
+namespace {
+
+// A tree's momentum is balanced to so many times the tolerance, of its own impulses in this step. Momentum
+// that it has from before, and what other trees have, do not count there: a fast or heavy one would hide it.
+constexpr double kTreeTolerance = 100;
+constexpr double kRoundOff = 1e-13;  // of the island's momentum
+
+}  // namespace
 
 void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island,
                          const std::vector<double>& bounds_of_all, int* local_tree) {
-  Vector* const vectors[] = {&v, &dv, &gradient, &momentum, &impulse, &Adv, &v_try, &base, &v_best, &best_v};
+  Vector* const vectors[] = {&v,     &dv,   &gradient, &momentum, &impulse,     &Adv,
+                             &v_try, &base, &v_best,   &best_v,   &free_impulse};
   system.begin(p, islands, island, local_tree, static_cast<int>(std::size(vectors)));
   int k = 0;
   for (Vector* x : vectors) new (x) Vector(system.vector(k++));
@@ -90,21 +99,80 @@ CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool wi
   return cost;
 }
 
-// The stopping test at v, whose momentum and impulses are there.
+// The stopping test at v, whose momentum and impulses are there: of the island, and of each of its trees.
 bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
   double p = 0, j = 0, r = 0;
-  for (int k = 0; k < v.size(); ++k) {
-    const double d = system.scale[k] * system.scale[k];
-    const double Av = momentum[k] + system.A_v_star[k];
-    gradient[k] = momentum[k] - impulse[k];
-    p += d * Av * Av;
-    j += d * impulse[k] * impulse[k];
-    r += d * gradient[k] * gradient[k];
+  bool trees_are_solved = true;
+  tree_residual.resize(system.num_trees());
+  tree_impulse.resize(system.num_trees());
+  for (int t = 0; t < system.num_trees(); ++t) {
+    double j_t = 0, r_t = 0;
+    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+      const double d = system.scale[k] * system.scale[k];
+      const double Av = momentum[k] + system.A_v_star[k];
+      gradient[k] = momentum[k] - impulse[k];
+      p += d * Av * Av;
+      j_t += d * impulse[k] * impulse[k];
+      r_t += d * gradient[k] * gradient[k];
+    }
+    tree_residual[t] = r_t;
+    tree_impulse[t] = j_t;
+    trees_are_solved = trees_are_solved && std::sqrt(r_t) <= kTreeTolerance * tolerance * std::sqrt(j_t);
+    j += j_t;
+    r += r_t;
   }
   const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
   result->residual = size == 0 ? 0 : norm / size;
   result->converged = norm <= options.absolute_tolerance + tolerance * size;
+  if (result->converged && !trees_are_solved) {
+    result->residual = std::max(result->residual, residual_of_trees(kRoundOff * size) / kTreeTolerance);
+    result->converged = result->residual <= tolerance || norm <= options.absolute_tolerance;
+  }
   return result->converged;
+}
+
+// The largest residual of a tree relative to its own impulses in the step: that of free motion, their sum,
+// and the largest of a contact or constraint, so that bodies which squeeze each other do not seem to have
+// none.
+double IslandSolver::residual_of_trees(double smallest) {
+  Adv = system.v_star - system.v0;
+  system.multiply_A(Adv, free_impulse);
+  for (int t = 0; t < system.num_trees(); ++t) {
+    double sum = 0;
+    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+      const double p = system.scale[k] * free_impulse[k];
+      sum += p * p;
+    }
+    tree_impulse[t] = std::max(tree_impulse[t], sum);
+  }
+  const auto add = [&](int g, double squared) {
+    const ConstraintGroup& c = system.group(g);
+    for (int p = c.part_begin; p < c.part_end; ++p) {
+      double& size = tree_impulse[system.local_tree[problem().parts[p].tree]];
+      size = std::max(size, squared);
+    }
+  };
+  with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
+    for (int g = 0; g < system.num_groups(); ++g) {
+      const ConstraintGroup& c = system.group(g);
+      for (int i = c.contact_begin, at = system.contact_start[g]; i < c.contact_end; ++i, ++at) {
+        Vec3 gamma;
+        decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &gamma, nullptr);
+        add(g, gamma.dot(gamma.cwiseQuotient(problem().contact_mass[i])));
+      }
+      for (int row = 0; row < c.num_rows && !system.has_contacts(c); ++row) {
+        const ScalarLaw& scalar = laws[6 * g + row];
+        const double gamma = scalar_impulse(scalar, U[g][row]);
+        add(g, gamma * gamma / scalar.mass);
+      }
+    }
+  });
+  double largest = 0;
+  for (int t = 0; t < system.num_trees(); ++t) {
+    const double norm = std::sqrt(tree_residual[t]);
+    if (norm > smallest) largest = std::max(largest, norm / std::sqrt(std::max(tree_impulse[t], 1e-300)));
+  }
+  return largest;
 }
 
 // Where to look before the first iteration. What lies or rolls on level ground would swing about its height

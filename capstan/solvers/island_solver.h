@@ -114,7 +114,8 @@ struct IslandSolver {
  private:
   IslandSystem system;
   Vector v{nullptr, 0}, dv{nullptr, 0}, gradient{nullptr, 0}, momentum{nullptr, 0}, impulse{nullptr, 0},
-      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0}, best_v{nullptr, 0};
+      Adv{nullptr, 0}, v_try{nullptr, 0}, base{nullptr, 0}, v_best{nullptr, 0}, best_v{nullptr, 0},
+      free_impulse{nullptr, 0};
   std::vector<Vec6> U, dU, group_impulse;  // [groups]
   std::vector<Mat6> group_hessian;
   std::vector<Vec3> contact_v, contact_dv;  // [contacts]
@@ -214,6 +215,8 @@ struct IslandSolver {
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
+  double residual_of_trees(double smallest);
+  std::vector<double> tree_residual, tree_impulse;  // [trees] squared, scaled as in the stopping test [J]
   bool try_level();
   bool try_guess(const NewtonOptions& options, double* cost, IslandResult* result);
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
