@@ -31,7 +31,7 @@ ConicProblem conic_problem(const Problem& problem) {
       ConicProblem::ContactRow row{
           data.mu_xx, Vec3(data.slip, data.slip, 1 / data.normal.c0), data.normal.v_hat, {}};
       for (int p = group.part_begin; p < group.part_end; ++p) {
-        row.parts.push_back({problem.parts[p].tree, problem.X[i].leftCols(group.num_rows) *
+        row.parts.push_back({problem.parts[p].block, problem.X[i].leftCols(group.num_rows) *
                                                         problem.jacobian(group, problem.parts[p])});
       }
       conic.contacts.push_back(row);

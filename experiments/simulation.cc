@@ -48,7 +48,7 @@ namespace {
 Vec6 group_motion(const Problem& problem, const ConstraintGroup& group, const VecX& v) {
   Vec6 U = Vec6::Zero();
   for (int p = group.part_begin; p < group.part_end; ++p) {
-    const Tree& tree = problem.model->trees[problem.parts[p].tree];
+    const Tree& tree = problem.model->trees[problem.parts[p].block];
     U.head(group.num_rows) +=
         problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
   }
@@ -59,10 +59,10 @@ Vec6 group_motion(const Problem& problem, const ConstraintGroup& group, const Ve
 void add_group(const Problem& problem, const ConstraintGroup& group, const Mat6& H, MatX* sum) {
   const int n = group.num_rows;
   for (int a = group.part_begin; a < group.part_end; ++a) {
-    const Tree& ta = problem.model->trees[problem.parts[a].tree];
+    const Tree& ta = problem.model->trees[problem.parts[a].block];
     const MatX HJ = H.topLeftCorner(n, n) * problem.jacobian(group, problem.parts[a]);
     for (int b = group.part_begin; b < group.part_end; ++b) {
-      const Tree& tb = problem.model->trees[problem.parts[b].tree];
+      const Tree& tb = problem.model->trees[problem.parts[b].block];
       sum->block(tb.dof_begin, ta.dof_begin, tb.num_dofs(), ta.num_dofs()) +=
           problem.jacobian(group, problem.parts[b]).transpose() * HJ;
     }

@@ -256,13 +256,13 @@ class LivePlayer : public Player {
     calc_velocity(model_, placement_, state_.v, &velocity_);
     const Link& link = model_.links[pulled_link_];
     double mass = 0;
-    for (int l = model_.trees[link.tree].link_begin; l < model_.trees[link.tree].link_end; ++l) {
+    for (int l = model_.objects[link.object].link_begin; l < model_.objects[link.object].link_end; ++l) {
       mass += model_.links[l].mass;
     }
     const double omega = std::min(2 * 3.14159265358979 * kPullFrequency, 0.3 / options_.dt);
     const Vec3 p = placement_.X_WL[pulled_link_] * pulled_point_;
     const Vec6& V = velocity_.V[pulled_link_];
-    const Vec3 v = V.tail<3>() + V.head<3>().cross(p - placement_.origin[link.tree]);
+    const Vec3 v = V.tail<3>() + V.head<3>().cross(p - placement_.origin[link.object]);
     Vec3 force = mass * (omega * omega * (pull_target_ - p) - 2 * 0.7 * omega * v);
     const double most = kMaxPull * mass;
     if (force.norm() > most) force *= most / force.norm();

@@ -82,7 +82,7 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
         {{"name", body.name}, {"link", body.link}, {"mass", body.mass}, {"pose", pose_json(body.X_LB)}});
   }
   for (const Link& link : model.links) {
-    j["links"].push_back({{"mass", link.mass}, {"com", vector_json(link.com)}, {"tree", link.tree}});
+    j["links"].push_back({{"mass", link.mass}, {"com", vector_json(link.com)}, {"tree", link.object}});
   }
   for (const ModelShape& shape : model.shapes) {
     Json s = {{"name", shape.name},         {"body", shape.body},
@@ -133,7 +133,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
   for (const double u : state.control) control.push_back(static_cast<float>(u));
 
   for (int l = 0; l < model_.num_links(); ++l) {
-    root_[l] = l == 0 ? 0 : model_.trees[model_.links[l].tree].link_begin;
+    root_[l] = l == 0 ? 0 : model_.objects[model_.links[l].object].link_begin;
   }
   const auto find = [&](int l) {
     while (root_[l] != l) l = root_[l] = root_[root_[l]];
@@ -155,7 +155,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
 
   std::vector<std::uint8_t> asleep;  // empty: nothing may sleep
   for (int l = 1; l < model_.num_links() && !state.rest.empty(); ++l) {
-    asleep.push_back(state.rest[model_.links[l].tree].is_asleep());
+    asleep.push_back(state.rest[model_.links[l].object].is_asleep());
   }
 
   return {{"type", "frame"},

@@ -28,6 +28,12 @@ bool are_parent_and_child(const Model& model, int link_a, int link_b) {
          (link_b > 0 && model.links[link_a].parent == link_b);
 }
 
+bool are_neighbours(const Model& model, int link_a, int link_b) {
+  return std::any_of(model.excluded_links.begin(), model.excluded_links.end(), [&](const auto& pair) {
+    return (pair[0] == link_a && pair[1] == link_b) || (pair[0] == link_b && pair[1] == link_a);
+  });
+}
+
 void resize(int size, Contacts* c) {
   c->shape_a.resize(size);
   c->shape_b.resize(size);
@@ -270,6 +276,7 @@ bool may_collide(const Model& model, int shape_a, int shape_b) {
   if (!a.collides || !b.collides || a.link == b.link) return false;
   if (!(a.group_bits & b.mask_bits) && !(b.group_bits & a.mask_bits)) return false;
   if (!model.options.collide_parent_child && are_parent_and_child(model, a.link, b.link)) return false;
+  if (are_neighbours(model, a.link, b.link)) return false;
   return !is_excluded(model, a.body, b.body) && can_collide(a.collider.type, b.collider.type);
 }
 

@@ -80,7 +80,7 @@ struct CollisionWorkspace {
     Transform X_LS;
     Vec3 centre, half_box;
     double bounding_radius, pair_margin;
-    int link, tree;
+    int link, object;
     bool is_sphere, has_moving_surface;
   };
   std::vector<Form> forms;
@@ -159,8 +159,8 @@ struct Forecast {
 // presses them together have contacts, too: the laws that glide (sap, similar: mu (dt + tau) v above the
 // surface) would lose them otherwise.
 //
-// Shapes of trees that are `asleep` ([trees], or empty for none) are not tested against each other, nor
-// against the world. Trees that are `unchanged` (likewise) have the very poses and velocities that the
+// Shapes of objects that are `asleep` ([objects], or empty for none) are not tested against each other, nor
+// against the world. Objects that are `unchanged` (likewise) have the very poses and velocities that the
 // workspace saw last, with the same forecast and `contacts`, and their surfaces move as then: what was
 // found of pairs of these and of the world is copied. Contacts have the same bits for any number of threads,
 // and without `unchanged`.

@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/hits.h"
 #include "capstan/contacts/meet.h"
+#include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
@@ -28,7 +29,7 @@ Vec3 point_velocity(const Model& model, const Placement& placement, const LateWo
                     const Vec3& p_W) {
   if (link == 0) return Vec3::Zero();
   const Vec6& V = w.V[link];
-  return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].tree]));
+  return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].object]));
 }
 
 // Where a collider may be at the end.
@@ -57,17 +58,17 @@ Known find_contacts(const Model& model, const Contacts& contacts, int shape_a, i
 }
 
 // Where the colliders of a tree go with velocities V. Returns the way of the fastest point [m].
-double calc_ways(const std::vector<Vec6>& V, const Placement& placement, double dt, int tree,
+double calc_ways(const std::vector<Vec6>& V, const Placement& placement, double dt, int object,
                  const CollisionWorkspace& collision, const LateWorkspace& w,
                  std::vector<LateWorkspace::Way>* ways) {
   double most = 0;
-  for (int k = w.first_mover[tree]; k < w.first_mover[tree + 1]; ++k) {
+  for (int k = w.first_mover[object]; k < w.first_mover[object + 1]; ++k) {
     const LateWorkspace::Mover& mover = w.movers[k];
     LateWorkspace::Way& way = (*ways)[mover.collider];
     const Aabb& box = collision.boxes[mover.collider];
     const Vec3 centre = 0.5 * (box.lower + box.upper);
     const Vec6& V_link = V[mover.link];
-    way.centre = dt * (V_link.tail<3>() + cross(V_link.head<3>(), Vec3(centre - placement.origin[tree])));
+    way.centre = dt * (V_link.tail<3>() + cross(V_link.head<3>(), Vec3(centre - placement.origin[object])));
     if (!mover.is_sphere) way.turn = dt * V_link.head<3>();
     way.around = way.turn.norm() * mover.radius;
     way.most = way.centre.norm() + way.around;
@@ -81,11 +82,11 @@ double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, dou
   return (x.centre - y.centre).norm() + (x.around + y.around > 0 ? (x.turn - y.turn).norm() * radius : 0.0);
 }
 
-// Marks those movers of a tree that go elsewhere than when they were looked at. What leaves the box that was
+// Marks those movers of an object that go elsewhere than when they were looked at. What leaves the box that was
 // searched around its way gets a larger one; returns whether there is any such.
-bool find_news(int tree, CollisionWorkspace* collision, LateWorkspace* w) {
+bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
   bool strays = false;
-  for (int k = w->first_mover[tree]; k < w->first_mover[tree + 1]; ++k) {
+  for (int k = w->first_mover[object]; k < w->first_mover[object + 1]; ++k) {
     const int i = w->movers[k].collider;
     const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
     const double tolerance = w->lenience * w->tolerance[i];
@@ -114,7 +115,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
   const int shape_a = collision.shape[pair.a], shape_b = collision.shape[pair.b];
   const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
   const auto rests = [&](int link) {
-    return link == 0 || (!asleep.empty() && asleep[model.links[link].tree] != 0);
+    return link == 0 || (!asleep.empty() && asleep[model.links[link].object] != 0);
   };
   if (rests(sa.link) && rests(sb.link)) return false;
   // collide() looked where the led motion goes, if pairs were near by the velocities before the step and
@@ -142,7 +143,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
 LateWorkspace make_late_workspace(const Model& model) {
   LateWorkspace w;
   w.least_tolerance = kInfinity;
-  w.first_mover.assign(model.trees.size() + 1, 0);
+  w.first_mover.assign(model.objects.size() + 1, 0);
   for (const ModelShape& shape : model.shapes) {
     if (!shape.collides) continue;
     const int i = static_cast<int>(w.tolerance.size());
@@ -151,17 +152,17 @@ LateWorkspace make_late_workspace(const Model& model) {
     if (shape.link == 0 || !std::isfinite(shape.collider.bounding_radius)) continue;
     w.movers.push_back(
         {i, shape.link, shape.collider.bounding_radius, shape.collider.type == ColliderType::sphere});
-    ++w.first_mover[model.links[shape.link].tree + 1];
+    ++w.first_mover[model.links[shape.link].object + 1];
   }
   std::stable_sort(w.movers.begin(), w.movers.end(),
                    [&](const LateWorkspace::Mover& x, const LateWorkspace::Mover& y) {
-                     return model.links[x.link].tree < model.links[y.link].tree;
+                     return model.links[x.link].object < model.links[y.link].object;
                    });
   std::partial_sum(w.first_mover.begin(), w.first_mover.end(), w.first_mover.begin());
-  w.trees_in_block = std::max(1, kMoversInBlock * static_cast<int>(model.trees.size()) /
+  w.objects_in_block = std::max(1, kMoversInBlock * model.num_objects() /
                                      std::max(1, static_cast<int>(w.movers.size())));
-  w.most.resize(model.trees.size());
-  w.strays.resize(model.trees.size());
+  w.most.resize(model.objects.size());
+  w.strays.resize(model.objects.size());
   w.ways.resize(w.tolerance.size());
   w.seen.resize(w.tolerance.size());
   w.led.resize(w.tolerance.size());
@@ -184,22 +185,22 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
                      std::span<const char> asleep, const Contacts& contacts, const Threads& threads,
                      CollisionWorkspace* collision, LateWorkspace* w) {
   w->pairs.clear();
-  w->trees.clear();
-  const auto each_tree = [&](const auto& f) {
-    threads.for_each_block(static_cast<int>(model.trees.size()), w->trees_in_block, [&](int begin, int end) {
+  w->objects.clear();
+  const auto each_object = [&](const auto& f) {
+    threads.for_each_block(model.num_objects(), w->objects_in_block, [&](int begin, int end) {
       for (int t = begin; t < end; ++t) f(t);
     });
   };
-  each_tree([&](int t) {
-    calc_link_velocities(model, placement, v, t, &w->V);
+  each_object([&](int t) {
+    calc_twists(model, placement, v, t, &w->V);
     w->most[t] = calc_ways(w->V, placement, dt, t, *collision, *w, &w->ways);
   });
   if (w->most.empty() || !is_fast(*std::max_element(w->most.begin(), w->most.end()), *w)) return false;
   if (w->is_first) {
     w->end_boxes = collision->boxes;  // of those that stay
-    each_tree([&](int t) { calc_ways(collision->V_led, placement, dt, t, *collision, *w, &w->led); });
+    each_object([&](int t) { calc_ways(collision->V_led, placement, dt, t, *collision, *w, &w->led); });
   }
-  each_tree([&](int t) { w->strays[t] = find_news(t, collision, w); });
+  each_object([&](int t) { w->strays[t] = find_news(t, collision, w); });
   w->is_first = false;
   if (std::find(w->strays.begin(), w->strays.end(), 1) != w->strays.end())
     collision->broad_phase.update(collision->swept, threads);
@@ -215,11 +216,11 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
     w->pairs.push_back(pairs[i]);
     for (const int c : {pairs[i].a, pairs[i].b}) {
       const int link = model.shapes[collision->shape[c]].link;
-      if (link != 0) w->trees.push_back(model.links[link].tree);
+      if (link != 0) w->objects.push_back(model.links[link].object);
     }
   }
-  std::sort(w->trees.begin(), w->trees.end());
-  w->trees.erase(std::unique(w->trees.begin(), w->trees.end()), w->trees.end());
+  std::sort(w->objects.begin(), w->objects.end());
+  w->objects.erase(std::unique(w->objects.begin(), w->objects.end()), w->objects.end());
   return !w->pairs.empty();
 }
 

@@ -33,15 +33,15 @@ constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
 constexpr double kLateNews = 0.1;
 
 struct LateWorkspace {
-  // Colliders that may move, tree by tree.
+  // Colliders that may move, object by object.
   struct Mover {
     int collider, link;
     double radius;  // [m] bounding_radius
     bool is_sphere;
   };
   std::vector<Mover> movers;
-  std::vector<int> first_mover;  // [trees + 1]
-  int trees_in_block = 1;        // for one thread at a time
+  std::vector<int> first_mover;  // [objects + 1]
+  int objects_in_block = 1;      // for one thread at a time
 
   std::vector<double> tolerance;  // [colliders] [m]
   double least_tolerance = 0;     // [m]
@@ -55,17 +55,17 @@ struct LateWorkspace {
   };
   std::vector<Way> ways, seen, led;  // [colliders] now; when it was looked at last; where collide() looked
   std::vector<Aabb> end_boxes;       // [colliders] where each may be at the end
-  std::vector<double> most;          // [trees] the largest Way::most
+  std::vector<double> most;          // [objects] the largest Way::most
   std::vector<char> is_news;         // [colliders] whether it goes elsewhere than then
-  std::vector<char> strays;          // [trees] whether a collider leaves the box that was searched
+  std::vector<char> strays;          // [objects] whether a collider leaves the box that was searched
   std::vector<char> is_late;         // [pairs of the broad phase]
   bool is_first = true;              // nothing was looked at yet
   std::vector<ColliderPair> pairs;   // to look at again
-  std::vector<int> trees;            // of these
+  std::vector<int> objects;          // of these
   std::vector<std::vector<ContactPoint>> points;  // of each block of pairs, for one thread at a time
   std::vector<ContactPoint> met, scratch;
   std::vector<int> points_end;  // [pairs] in its block
-  Placement end;                // to be computed by the caller for these trees
+  Placement end;                // to be computed by the caller for these objects
 };
 LateWorkspace make_late_workspace(const Model& model);
 
@@ -95,7 +95,7 @@ void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_
 bool is_fast(double way, const LateWorkspace& workspace);
 
 // Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
-// were found with, at `placement`; trees may be asleep as in collide(). Pairs that were looked at in this
+// were found with, at `placement`; objects may be asleep as in collide(). Pairs that were looked at in this
 // step and go where they went then are left out.
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
                      std::span<const char> asleep, const Contacts& contacts, const Threads& threads,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/contacts/hits.h"
+#include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
@@ -83,15 +84,17 @@ struct Pair {
 RigidMotion link_motion(const Model& model, const Placement& placement, int link, const Vec6& V,
                         const Vec6& V_parent, double dt) {
   if (link == 0) return {};
-  const Vec3 &origin = placement.origin[model.links[link].tree], &pivot = placement.X_WL[link].p;
+  const Vec3 &origin = placement.origin[model.links[link].object], &pivot = placement.X_WL[link].p;
   const Vec3 turn = dt * V.head<3>(), linear = dt * V.tail<3>();
   // What can go anywhere goes straight; hinges turn about their axes, and arms about the axis of their screw.
   const Link& l = model.links[link];
   const auto goes = [](const Stage& stage) {
     return stage.type == StageType::free || stage.type == StageType::prismatic;
   };
-  const bool is_free = l.parent == 0 && std::any_of(model.stages.begin() + l.stage_begin,
-                                                    model.stages.begin() + l.stage_end, goes);
+  const bool is_free =
+      !model.objects[l.object].is_tree() ||
+      (l.parent == 0 &&
+       std::any_of(model.stages.begin() + l.stage_begin, model.stages.begin() + l.stage_end, goes));
   const double square = turn.squaredNorm();
   const auto straight = [&](const Vec3& p) {
     return RigidMotion{p, linear + cross(turn, Vec3(p - origin)), turn};
@@ -112,18 +115,14 @@ RigidMotion link_motion(const Model& model, const Placement& placement, int link
 Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link) {
   Vec6 V = Vec6::Zero();
   if (link == 0) return V;
+  if (const int object = model.links[link].object; !model.objects[object].is_tree()) {
+    thread_local std::vector<Vec6> twists;
+    twists.resize(model.num_links());
+    calc_twists(model, placement, v, object, &twists);
+    return twists[link];
+  }
   for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) V += placement.S[k] * v[k];
   return V;
-}
-
-void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
-                          std::vector<Vec6>* V) {
-  for (int l = model.trees[tree].link_begin; l < model.trees[tree].link_end; ++l) {
-    const Link& link = model.links[l];
-    Vec6 sum = link.parent > 0 ? (*V)[link.parent] : Vec6(Vec6::Zero());
-    for (int k = link.dof_begin; k < link.dof_end; ++k) sum += placement.S[k] * v[k];
-    (*V)[l] = sum;
-  }
 }
 
 double calc_opening(const MovingShape& A, const MovingShape& B, const Vec3& normal, const Vec3& p_W) {

@@ -40,9 +40,6 @@ inline int parent_link(const Model& model, int link) {
 
 // V of a link with the velocities v.
 Vec6 link_velocity(const Model& model, const Placement& placement, const VecX& v, int link);
-// V of all links of a tree.
-void calc_link_velocities(const Model& model, const Placement& placement, const VecX& v, int tree,
-                          std::vector<Vec6>* V);
 
 // A shape of a model that moves with a link; X_WS at the beginning, V of all links ([links]; those of its
 // tree are used).

@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/hits.h"
 #include "capstan/contacts/meet.h"
+#include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/math/lanes.h"
 
@@ -19,7 +20,7 @@ using Found = CollisionWorkspace::Found;
 using Form = CollisionWorkspace::Form;
 
 // For one thread at a time.
-constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kTreesInBlock = 64;
+constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kObjectsInBlock = 64;
 
 void clear(Block* block) {
   block->points.clear();
@@ -144,9 +145,9 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int 
                    CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
   clear(block);
-  const auto is_all = [&](std::span<const char> trees, int link_a, int link_b) {
-    const auto is = [&](int link) { return link == 0 || trees[model.links[link].tree] != 0; };
-    return !trees.empty() && is(link_a) && is(link_b);
+  const auto is_all = [&](std::span<const char> objects, int link_a, int link_b) {
+    const auto is = [&](int link) { return link == 0 || objects[model.links[link].object] != 0; };
+    return !objects.empty() && is(link_a) && is(link_b);
   };
   auto old = w->old_found.end();
   if (!unchanged.empty() && begin < end)
@@ -309,7 +310,7 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
     std::push_heap(w->queue.begin(), w->queue.end(), std::greater());
   };
   for (int l = 1; l < num_links && !asleep.empty(); ++l) {
-    if (asleep[model.links[l].tree] != 0) stop(l, 0);
+    if (asleep[model.links[l].object] != 0) stop(l, 0);
   }
   for (const Hit& hit : w->hits) {
     stop(hit.link_a, when(hit, 1, 1));
@@ -400,7 +401,7 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
     if (velocity != nullptr && form.link != 0) {
       const Vec6& V = velocity->V[form.link];
       Four origin, angular, linear, g, carried;
-      load(placement.origin[form.tree].data(), &origin);
+      load(placement.origin[form.object].data(), &origin);
       load(V.data(), &angular);
       load(V.data() + 3, &linear);
       load(model.options.gravity.data(), &g);
@@ -435,8 +436,8 @@ void calc_led_velocities(const Model& model, const Placement& placement, const F
   }
   w->V_led.resize(model.num_links());
   w->V_led[0].setZero();
-  threads.for_each_block(static_cast<int>(model.trees.size()), kTreesInBlock, [&](int begin, int end) {
-    for (int t = begin; t < end; ++t) calc_link_velocities(model, placement, *forecast.v_free, t, &w->V_led);
+  threads.for_each_block(model.num_objects(), kObjectsInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) calc_twists(model, placement, *forecast.v_free, i, &w->V_led);
   });
 }
 
@@ -501,7 +502,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     w.shape.push_back(s);
     const Collider& c = shape.collider;
     w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,
-                       model.links[shape.link].tree, c.type == ColliderType::sphere,
+                       model.links[shape.link].object, c.type == ColliderType::sphere,
                        shape.has_moving_surface});
   }
   if (!model.options.collide_parent_child) {
@@ -509,6 +510,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
       if (model.links[l].parent > 0) excluded_links.push_back({model.links[l].parent, l});
     }
   }
+  excluded_links.insert(excluded_links.end(), model.excluded_links.begin(), model.excluded_links.end());
   for (const auto& [a, b] : model.excluded_bodies) {
     for (const int i : colliders_of_body[a]) {
       for (const int j : colliders_of_body[b]) excluded_colliders.push_back({i, j});

@@ -46,7 +46,7 @@ std::vector<Drive> find_drives(const Model& model) {
   }
   for (int k = 0; k < static_cast<int>(model.dofs.size()); ++k) {
     if (!is_limited(k)) continue;
-    Drive drive{{{{k, 1}}, model.links[model.dofs[k].link].tree}, {}, model.dofs[k].effort_limit};
+    Drive drive{{{{k, 1}}, model.dofs[k].object}, {}, model.dofs[k].effort_limit};
     int gains = 0, ranges = 0;
     bool alone = true;
     for (const Pull& pull : pulls[k]) {

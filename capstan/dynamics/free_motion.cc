@@ -8,6 +8,7 @@
 #include "capstan/dynamics/free_body.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/motion_batch.h"
+#include "capstan/dynamics/objects.h"
 
 namespace capstan {
 namespace {
@@ -24,7 +25,7 @@ std::vector<MotionBatch> make_batches(const Model& model) {
     if (transmission.terms.empty() || transmission.tree >= 0) return;
     int first = n, last = 0;
     for (const auto& term : transmission.terms) {
-      const int t = model.links[model.dofs[term.dof].link].tree;
+      const int t = model.dofs[term.dof].object;
       first = std::min(first, t), last = std::max(last, t);
     }
     reach[first] = std::max(reach[first], last);
@@ -89,10 +90,10 @@ void check_sizes(const Model& model, const State& state, const Input& input) {
                      fmt::format("the state has {} accelerations; the model has {} dofs", state.a.size(), nv),
                      "give one number for each dof, or none");
   }
-  if (!state.rest.empty() && state.rest.size() != model.trees.size()) {
+  if (!state.rest.empty() && state.rest.size() != model.objects.size()) {
     throw InputError({},
-                     fmt::format("the state tells of {} trees whether they sleep; the model has {}",
-                                 state.rest.size(), model.trees.size()),
+                     fmt::format("the state tells of {} objects whether they sleep; the model has {}",
+                                 state.rest.size(), model.objects.size()),
                      "begin with initial_state() of the same model");
   }
   if (input.generalized_force.size() != 0 && input.generalized_force.size() != nv) {
@@ -120,7 +121,7 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
     const int l = model.bodies[f.body].link;
     if (l == 0) continue;
     Vec6 wrench;
-    wrench << f.torque_W + cross(Vec3(f.point_W - placement.origin[model.links[l].tree]), f.force_W),
+    wrench << f.torque_W + cross(Vec3(f.point_W - placement.origin[model.links[l].object]), f.force_W),
         f.force_W;
     for (int k = model.links[l].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
       (*external)[k] += placement.S[k].dot(wrench);
@@ -180,6 +181,14 @@ Motion make_motion(const Model& model) {
   motion.scratch = std::make_shared<Motion::Scratch>();
   motion.drives = find_drives(model);
   motion.released.reserve(motion.drives.size());
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
+    const Object& object = model.objects[i];
+    ObjectMotion& w = *motion.objects.emplace_back(std::make_shared<ObjectMotion>());
+    const ObjectLayout layout = object.physics->layout();
+    w.pairs = layout.pairs;
+    w.factor.analyze({layout.block_sizes, layout.pairs, {}});
+    for (VecX* x : {&w.m, &w.dv, &w.v_try, &w.m_try}) *x = VecX::Zero(object.num_dofs());
+  }
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);
   s.lanes = make_motion_lanes(model, &s.batches);
@@ -298,6 +307,20 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   motion->iterations = 0;
   motion->residual = 0;
   motion->converged = true;
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
+    const Object& object = model.objects[i];
+    place_object(model, state.q, i, &motion->placement);
+    calc_twists(model, motion->placement, state.v, i, &motion->velocity.V);
+    if (!asleep.empty() && asleep[i] != 0) {
+      motion->v_star.segment(object.dof_begin, object.num_dofs()).setZero();
+      continue;
+    }
+    calc_object_motion(model, state, s.external, dt, scheme, i, motion);
+    const ObjectMotion& w = motion_of(model, *motion, i);
+    motion->iterations = std::max(motion->iterations, w.iterations);
+    if (!(w.residual <= motion->residual)) motion->residual = w.residual;
+    motion->converged = motion->converged && w.converged;
+  }
   for (const MotionBatch& b : s.batches) {
     motion->iterations = std::max(motion->iterations, b.iterations);
     if (!(b.residual <= motion->residual)) motion->residual = b.residual;
@@ -335,6 +358,12 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, d
   threads.for_each_block(
       num_trees, kDofsInBlock * num_trees / std::max(1, model.num_velocities()) + 1,
       [&](int begin, int end) { move_trees(model, state, v, dt, theta_vq, begin, end, s, q1); });
+  for (int i = num_trees; i < model.num_objects(); ++i) {
+    const Object& o = model.objects[i];
+    s.v_vq.segment(o.dof_begin, o.num_dofs()) = theta_vq * v.segment(o.dof_begin, o.num_dofs()) +
+                                                (1 - theta_vq) * state.v.segment(o.dof_begin, o.num_dofs());
+    move_object(model, i, state.q, s.v_vq, dt, q1);
+  }
   if (!model.options.conserve_momentum) return;
   for_all(
       s, threads, [&](MotionLanes& lanes) { balance_position(model, v, dt, theta_vq, lanes, motion, q1); },
@@ -348,6 +377,10 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, d
 void move_on(const Model& model, const State& state, const VecX& v, double dt, int tree, Motion* motion,
              VecX* q1, Placement* placement) {
   Scratch& s = *motion->scratch;
+  if (!model.objects[tree].is_tree()) {
+    move_object(model, tree, state.q, v, dt, q1);
+    return place_object(model, *q1, tree, placement);
+  }
   move_trees(model, state, v, dt, 1, tree, tree + 1, s, q1);
   if (model.options.conserve_momentum)
     balance_position(model, motion->placement, motion->velocity, v, dt, 1, tree, tree + 1, &s.momentum, q1);

@@ -32,6 +32,8 @@
 
 namespace capstan {
 
+struct ObjectMotion;
+
 struct Scheme {
   double theta = 0, theta_vq = 1, theta1 = 1;
 };
@@ -52,12 +54,15 @@ struct ReleasedDrive {
 struct Motion {
   Placement placement;  // at q0: contacts and Jacobians are taken here
   Velocity velocity;    // at q0, v0: V; the rest is for calc_free_motion alone
-  VecX A;               // values in the rows of Model::system_pattern; without drives that were released
+  VecX A;  // of trees: values in the rows of Model::system_pattern, without drives that were released; of
+           // other objects the diagonal alone
   VecX A_factor;        // L^T D L of A
   VecX v_star;          // [dofs] without drives that were released
   int iterations = 0;   // Newton steps taken, by the tree that took most
   double residual = 0;  // |m| scaled by diag(M)^-1/2, relative to the momentum scale, at v*: the largest
   bool converged = false;
+
+  std::vector<std::shared_ptr<ObjectMotion>> objects;  // those that are not trees (dynamics/objects.h)
 
   std::vector<Drive> drives;            // of the model
   std::vector<ReleasedDrive> released;  // since the free motion was computed

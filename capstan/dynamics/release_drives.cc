@@ -11,7 +11,7 @@ namespace {
 template <class F>
 void each_tree(const Model& model, const Transmission& transmission, const F& f) {
   const auto tree_of = [&](const Transmission::Term& term) {
-    return model.links[model.dofs[term.dof].link].tree;
+    return model.dofs[term.dof].object;
   };
   const auto& terms = transmission.terms;
   if (transmission.tree >= 0) return f(transmission.tree);
@@ -69,7 +69,7 @@ void release_drives(const Model& model, const State& state, double dt, const Sch
   for (int i = 0; i < static_cast<int>(motion->drives.size()); ++i) {
     const Drive& drive = motion->drives[i];
     const Transmission& c = drive.transmission;
-    if (trees[model.links[model.dofs[c.terms.front().dof].link].tree] == kNo) continue;
+    if (trees[model.dofs[c.terms.front().dof].object] == kNo) continue;
     // s.q and s.v are still where k_1 was evaluated last, which is at v*.
     const DriveForce f = calc_drive_force(model, drive, s.q, s.v, state.control);
     ReleasedDrive r{i, 0, dt * f.force, kk * f.stiffness + dd * f.damping, dt * f.lower, dt * f.upper};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
@@ -71,7 +72,7 @@ Vec6 weight_not_felt(const Model& model, const Placement& placement, int l) {
   const Link& link = model.links[l];
   const Vec3 weight = link.weightless_mass * model.options.gravity;
   Vec6 f;
-  f << cross(Vec3(placement.X_WL[l] * link.weightless_com - placement.origin[link.tree]), weight), weight;
+  f << cross(Vec3(placement.X_WL[l] * link.weightless_com - placement.origin[link.object]), weight), weight;
   return f;
 }
 
@@ -108,7 +109,8 @@ Placement make_placement(const Model& model) {
   p.X_WL.resize(model.num_links());
   p.inertia.resize(model.num_links());
   p.p_OL.assign(model.num_links(), Vec3::Zero());
-  p.origin.assign(model.trees.size(), Vec3::Zero());
+  p.origin.assign(model.objects.size(), Vec3::Zero());
+  if (has_objects_beside_trees(model)) p.q = VecX::Zero(model.num_positions);
   p.S.assign(model.num_velocities(), Vec6::Zero());
   return p;
 }
@@ -135,11 +137,14 @@ TreeWorkspace make_tree_workspace(const Model& model) {
 }
 
 void calc_placement(const Model& model, const VecX& q, Placement* placement) {
-  calc_placement(model, q, placement, 1, model.num_links());
+  calc_placement(model, q, placement, 1, model.num_tree_links());
+  place_objects(model, q, placement);
 }
 
 void calc_velocity(const Model& model, const Placement& placement, const VecX& v, Velocity* velocity) {
-  calc_velocity(model, placement, v, velocity, 1, model.num_links());
+  calc_velocity(model, placement, v, velocity, 1, model.num_tree_links());
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i)
+    calc_twists(model, placement, v, i, &velocity->V);
 }
 
 // Where the root is in the world enters only its own p_OL (zero) and, at the end, the links' positions: a
@@ -202,7 +207,7 @@ CAPSTAN_CLONES void calc_placement(const Model& model, const VecX& q, Placement*
     Four origin = {0, 0, 0, 0};
     if (is_root) {
       origin = X.p;
-      store(origin, placement->origin[link.tree].data());
+      store(origin, placement->origin[link.object].data());
     }
     for (int k = link.dof_begin; k < link.dof_end; ++k) {
       Vec6& S = placement->S[k];
@@ -217,7 +222,7 @@ CAPSTAN_CLONES void calc_placement(const Model& model, const VecX& q, Placement*
     calc_inertia(link, X, c + X.p, &placement->inertia[l]);
     store(X.p, placement->p_OL[l].data());
     store(X, &placement->X_WL[l]);
-    placement->X_WL[l].p += placement->origin[link.tree];
+    placement->X_WL[l].p += placement->origin[link.object];
   }
 }
 
@@ -271,18 +276,18 @@ Vec6 body_velocity(const Model& model, const Placement& placement, const Velocit
   const int l = model.bodies[body].link;
   if (l == 0) return Vec6::Zero();
   Vec6 V = velocity.V[l];
-  const Vec3 p = body_pose(model, placement, body).p - placement.origin[model.links[l].tree];
+  const Vec3 p = body_pose(model, placement, body).p - placement.origin[model.links[l].object];
   V.tail<3>() += cross(V.head<3>(), p);
   return V;
 }
 
 void calc_inverse_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX* a, TreeWorkspace* w, VecX* tau) {
-  calc_inverse_dynamics(model, placement, velocity, a, w, tau, 1, model.num_links());
+  calc_inverse_dynamics(model, placement, velocity, a, w, tau, 1, model.num_tree_links());
 }
 
 void calc_mass_matrix(const Model& model, const Placement& placement, TreeWorkspace* w, VecX* values) {
-  calc_mass_matrix(model, placement, w, values, 1, model.num_links());
+  calc_mass_matrix(model, placement, w, values, 1, model.num_tree_links());
 }
 
 CAPSTAN_CLONES void calc_inverse_dynamics(const Model& model, const Placement& placement,
@@ -330,7 +335,7 @@ CAPSTAN_CLONES void calc_mass_matrix(const Model& model, const Placement& placem
 
 void calc_forward_dynamics(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX& tau, TreeWorkspace* w, VecX* a) {
-  const int n = model.num_links();
+  const int n = model.num_tree_links();
   for (int l = 1; l < n; ++l) {
     const Link& link = model.links[l];
     const RigidInertia& I = placement.inertia[l];
@@ -403,7 +408,7 @@ void calc_body_jacobian(const Model& model, const Placement& placement, int body
   J.setZero();
   const int l = model.bodies[body].link;
   if (l == 0) return;
-  const Vec3 p = p_W - placement.origin[model.links[l].tree];
+  const Vec3 p = p_W - placement.origin[model.links[l].object];
   for (int k = model.links[l].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
     const Vec6& S = placement.S[k];
     J.col(k).head<3>() = S.head<3>();
@@ -416,7 +421,7 @@ void calc_point_jacobian(const Model& model, const Placement& placement, int bod
   J.setZero();
   const int l = model.bodies[body].link;
   if (l == 0) return;
-  const Vec3 p = p_W - placement.origin[model.links[l].tree];
+  const Vec3 p = p_W - placement.origin[model.links[l].object];
   for (int k = model.links[l].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
     const Vec6& S = placement.S[k];
     J.col(k) = S.tail<3>() + cross(S.head<3>(), p);
@@ -426,7 +431,7 @@ void calc_point_jacobian(const Model& model, const Placement& placement, int bod
 double calc_kinetic_energy(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX& v) {
   double twice = 0;
-  for (int l = 1; l < model.num_links(); ++l)
+  for (int l = 1; l < model.num_tree_links(); ++l)
     twice += velocity.V[l].dot(placement.inertia[l] * velocity.V[l]);
   for (int k = 0; k < model.num_velocities(); ++k) twice += model.dofs[k].rotor_inertia * v[k] * v[k];
   return twice / 2;
@@ -434,7 +439,7 @@ double calc_kinetic_energy(const Model& model, const Placement& placement, const
 
 double calc_gravity_energy(const Model& model, const Placement& placement) {
   double energy = 0;
-  for (int l = 1; l < model.num_links(); ++l) {
+  for (int l = 1; l < model.num_tree_links(); ++l) {
     const Link& link = model.links[l];
     energy -= link.mass * model.options.gravity.dot(placement.X_WL[l] * link.com);
     if (link.weightless_mass > 0) {
@@ -446,9 +451,9 @@ double calc_gravity_energy(const Model& model, const Placement& placement) {
 
 Vec6 calc_momentum(const Model& model, const Placement& placement, const Velocity& velocity) {
   Vec6 total = Vec6::Zero();
-  for (int l = 1; l < model.num_links(); ++l) {
+  for (int l = 1; l < model.num_tree_links(); ++l) {
     Vec6 h = placement.inertia[l] * velocity.V[l];
-    h.head<3>() += cross(placement.origin[model.links[l].tree], h.tail<3>());
+    h.head<3>() += cross(placement.origin[model.links[l].object], h.tail<3>());
     total += h;
   }
   return total;
@@ -456,13 +461,13 @@ Vec6 calc_momentum(const Model& model, const Placement& placement, const Velocit
 
 double total_mass(const Model& model) {
   double mass = 0;
-  for (int l = 1; l < model.num_links(); ++l) mass += model.links[l].mass;
+  for (int l = 1; l < model.num_tree_links(); ++l) mass += model.links[l].mass;
   return mass;
 }
 
 Vec3 calc_center_of_mass(const Model& model, const Placement& placement) {
   Vec3 sum = Vec3::Zero();
-  for (int l = 1; l < model.num_links(); ++l)
+  for (int l = 1; l < model.num_tree_links(); ++l)
     sum += model.links[l].mass * (placement.X_WL[l] * model.links[l].com);
   const double mass = total_mass(model);
   return mass > 0 ? Vec3(sum / mass) : Vec3::Zero();

@@ -23,9 +23,10 @@ namespace capstan {
 struct Placement {
   std::vector<Transform> X_WL;        // [links]
   std::vector<Vec3> p_OL;             // [links] from O_t to the link's origin [m], world axes
-  std::vector<Vec3> origin;           // [trees] O_t [m], world
+  std::vector<Vec3> origin;           // [objects] O_t [m], world
   std::vector<Vec6> S;                // [dofs] about O_t
   std::vector<RigidInertia> inertia;  // [links] about O_t
+  VecX q;  // where this is, of objects that are not trees; empty: there are none
 };
 
 // How everything moves, at one q and v. Written by calc_velocity.

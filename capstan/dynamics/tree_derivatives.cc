@@ -45,7 +45,7 @@ DerivativesWorkspace make_derivatives_workspace(const Model& model) {
 
 void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,
                            const VecX& v, const VecX& a, DerivativesWorkspace* w) {
-  calc_derivative_terms(model, placement, velocity, v, a, w, 1, model.num_links());
+  calc_derivative_terms(model, placement, velocity, v, a, w, 1, model.num_tree_links());
 }
 
 void calc_derivative_terms(const Model& model, const Placement& placement, const Velocity& velocity,

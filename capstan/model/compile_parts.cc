@@ -59,7 +59,7 @@ void ModelCompiler::compile_transmissions() {
   // root.
   const auto finish = [&](Transmission* t, bool implicit) {
     if (t->terms.empty()) return;
-    const auto tree_of = [&](int dof) { return model.links[model.dofs[dof].link].tree; };
+    const auto tree_of = [&](int dof) { return model.dofs[dof].object; };
     t->tree = tree_of(t->terms.front().dof);
     for (const auto& term : t->terms) {
       if (tree_of(term.dof) != t->tree) t->tree = -1;

@@ -220,18 +220,18 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
       link.stage_begin = static_cast<int>(model.stages.size());
       link.dof_begin = model.num_velocities();
       if (parent_link == 0) {
-        link.tree = static_cast<int>(model.trees.size());
+        link.object = static_cast<int>(model.trees.size());
         model.trees.push_back({entry.link, 0, link.dof_begin, 0, false});
       } else {
-        link.tree = model.links[parent_link].tree;
+        link.object = model.links[parent_link].object;
       }
       model.links.push_back(link);
       link_inertia.push_back({});
       for (const Joint& joint : body->joints) add_joint(*body, used_part(joint), id);
       model.links.back().stage_end = static_cast<int>(model.stages.size());
       model.links.back().dof_end = model.num_velocities();
-      model.trees[link.tree].link_end = model.num_links();
-      model.trees[link.tree].dof_end = model.num_velocities();
+      model.trees[link.object].link_end = model.num_links();
+      model.trees[link.object].dof_end = model.num_velocities();
     }
     model.bodies.push_back(entry);
     has_unknown_inertia.resize(model.num_links());
@@ -288,6 +288,26 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
       parent.subtree_end = std::max(parent.subtree_end, link.subtree_end);
     }
   }
+  number_objects();
+}
+
+// Trees are the first objects, each with one block. Their positions follow one another.
+void ModelCompiler::number_objects() {
+  for (const Tree& tree : model.trees) {
+    Object object;
+    object.link_begin = tree.link_begin;
+    object.link_end = tree.link_end;
+    object.q_begin = model.stages[model.links[tree.link_begin].stage_begin].q;
+    object.dof_begin = tree.dof_begin;
+    object.dof_end = tree.dof_end;
+    const int id = object.block_begin = static_cast<int>(model.objects.size());
+    object.block_end = id + 1;
+    if (id > 0) model.objects.back().q_end = object.q_begin;
+    for (int k = tree.dof_begin; k < tree.dof_end; ++k) model.dofs[k].object = id;
+    model.blocks.push_back({id, tree.dof_begin, tree.num_dofs()});
+    model.objects.push_back(object);
+  }
+  if (!model.objects.empty()) model.objects.back().q_end = model.num_positions;
 }
 
 void ModelCompiler::add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference,

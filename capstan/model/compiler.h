@@ -32,6 +32,7 @@ struct ModelCompiler {
   void add_joint(const Body& body, const Joint& joint, int body_id);
   void add_stage(StageType type, const Joint& joint, const Vec3& axis, double reference, int num_q,
                  int num_v);
+  void number_objects();
   bool compile_pattern();  // false, with an error, when the mass matrix would not fit in memory
   bool compile_system_pattern();
   void check_mass_matrix();

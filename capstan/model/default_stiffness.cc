@@ -25,7 +25,7 @@ std::vector<double> calc_sizes(const Model& model) {
     const Transform X_WS = X_WL[shape.link] * shape.X_LS;
     const Vec3 centre = X_WS * shape.collider.centre;
     const Vec3 half = X_WS.R.cwiseAbs() * shape.collider.half_box;
-    const int tree = model.links[shape.link].tree;
+    const int tree = model.links[shape.link].object;
     lower[tree] = lower[tree].cwiseMin(centre - half);
     upper[tree] = upper[tree].cwiseMax(centre + half);
   }
@@ -75,7 +75,7 @@ void set_default_stiffness(Model* model) {
   for (ModelShape& shape : model->shapes) {
     const Material& m = model->materials[shape.material];
     if (m.stiffness || m.stiffness_per_kilogram > 0) continue;
-    shape.stiffness = shape.link == 0 ? most : stiffness[model->links[shape.link].tree];
+    shape.stiffness = shape.link == 0 ? most : stiffness[model->links[shape.link].object];
   }
 }
 

@@ -15,6 +15,7 @@
 #include "capstan/geometry/collider.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/transform.h"
+#include "capstan/model/object.h"
 #include "capstan/scene/scene.h"
 
 namespace capstan {
@@ -34,7 +35,7 @@ struct Stage {
 
 struct Link {
   int parent = -1;  // link; -1 for the world
-  int tree = -1;    // -1 for the world
+  int object = -1;  // the tree, or what it is a carrier of (object.h); -1 for the world
   int body = 0;     // the body whose frame is the link frame
   int stage_begin = 0, stage_end = 0;
   int dof_begin = 0, dof_end = 0;  // at most 6
@@ -78,7 +79,8 @@ struct ModelJoint {
 
 // One number of v.
 struct ModelDof {
-  int joint = 0, link = 0;
+  int joint = 0, link = 0;  // -1: of an object without joints
+  int object = 0;
   int q = -1;  // position index when q is a plain number (dq/dt = v), else -1
   double stiffness = 0, spring_reference = 0, damping = 0, dry_friction = 0, rotor_inertia = 0;
   double effort_limit = kInfinity;
@@ -177,6 +179,8 @@ struct Model {
   std::vector<Link> links;
   std::vector<Stage> stages;
   std::vector<Tree> trees;
+  std::vector<Object> objects;  // trees first
+  std::vector<DofBlock> blocks;    // of the objects, in order
   std::vector<ModelDof> dofs;
   BranchPattern pattern;  // of the mass matrix, over all dofs
   BranchPattern
@@ -193,6 +197,7 @@ struct Model {
   std::vector<Material> materials;
   std::vector<ModelPair> pairs;
   std::vector<std::array<int, 2>> excluded_bodies;
+  std::vector<std::array<int, 2>> excluded_links;  // neighbours within an object
   std::vector<ModelSite> sites;
   std::vector<ModelKeyframe> keyframes;
   ModelKeyframe initial;
@@ -202,6 +207,9 @@ struct Model {
 
   int num_velocities() const { return static_cast<int>(dofs.size()); }
   int num_links() const { return static_cast<int>(links.size()); }
+  int num_tree_links() const { return trees.empty() ? 1 : trees.back().link_end; }  // the world's included
+  int num_objects() const { return static_cast<int>(objects.size()); }
+  const Object& object_of_block(int block) const { return objects[blocks[block].object]; }
 
   // Index of a named thing, or -1.
   int find_body(const std::string& name) const;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/laws/contact_laws.h"
 #include "capstan/laws/recovery.h"
 #include "capstan/math/clones.h"
@@ -34,8 +35,8 @@ struct Assembler {
   int num_values = static_cast<int>(problem.jacobians.size());  // of the Jacobians so far
   Delassus delassus = {model, motion, problem, w};
 
-  // Constraints connect only trees that sleep together.
-  bool sleeps(int dof) const { return !asleep.empty() && asleep[tree_of(model.dofs[dof].link)] != 0; }
+  // Constraints connect only objects that sleep together.
+  bool sleeps(int dof) const { return !asleep.empty() && asleep[model.dofs[dof].object] != 0; }
   bool sleeps(const ModelConstraint& c) const {
     if (asleep.empty()) return false;
     if (c.type == ConstraintType::coupler) return sleeps(model.joints[c.joint_a].v);
@@ -43,22 +44,25 @@ struct Assembler {
     return link > 0 && asleep[tree_of(link)] != 0;
   }
 
-  int tree_of(int link) const { return model.links[link].tree; }
+  int tree_of(int link) const { return model.links[link].object; }
 
-  // Makes room for a Jacobian block of a tree in the group being built, unless it has one. The part.
-  int find_part(ConstraintGroup* group, int tree) {
+  // The block of a tree has the tree's number (model/object.h).
+  bool is_tree(int link) const { return link == 0 || model.objects[tree_of(link)].is_tree(); }
+
+  // Makes room for the Jacobian of a block in the group being built, unless it has one. The part.
+  int find_part(ConstraintGroup* group, int block) {
     for (int p = group->part_begin; p < group->part_end; ++p) {
-      if (problem.parts[p].tree == tree) return p;
+      if (problem.parts[p].block == block) return p;
     }
-    problem.parts.push_back({tree, num_values});
-    num_values += group->num_rows * model.trees[tree].num_dofs();
+    problem.parts.push_back({block, num_values});
+    num_values += group->num_rows * model.blocks[block].size;
     if (static_cast<int>(problem.jacobians.size()) < num_values) problem.jacobians.resize(num_values);
     return group->part_end++;
   }
 
   void set_zero(const ConstraintGroup& group, int part) {
     const GroupPart& p = problem.parts[part];
-    std::fill_n(problem.jacobians.data() + p.jacobian, group.num_rows * model.trees[p.tree].num_dofs(), 0.0);
+    std::fill_n(problem.jacobians.data() + p.jacobian, group.num_rows * model.blocks[p.block].size, 0.0);
   }
   void set_zero(const ConstraintGroup& group) {
     for (int p = group.part_begin; p < group.part_end; ++p) set_zero(group, p);
@@ -71,7 +75,13 @@ struct Assembler {
     return problem.jacobians.data() + problem.parts[part].jacobian;
   }
 
-  // Makes room for a link in the Jacobian of the group being built.
+  // Makes room for the point p_W of a link in the Jacobian of the group being built.
+  void declare_point(ConstraintGroup* group, int link, const Vec3& p_W) {
+    if (is_tree(link)) return declare_link(group, link);
+    PointPart parts[kMostPointParts];
+    const int n = calc_point(model, motion.placement, link, p_W, parts);
+    for (int i = 0; i < n; ++i) find_part(group, parts[i].block);
+  }
   void declare_link(ConstraintGroup* group, int link) {
     if (link == 0) return;
     const int end = group->part_end, part = find_part(group, tree_of(link));
@@ -84,7 +94,7 @@ struct Assembler {
     const ConstraintGroup& group = problem.groups[g];
     if (g >= static_cast<int>(w.old_groups.size()) || !(group == w.old_groups[g])) return false;
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      if (unchanged[problem.parts[p].tree] == 0 || !(problem.parts[p] == w.old_parts[p])) return false;
+      if (unchanged[problem.object_of(problem.parts[p])] == 0 || !(problem.parts[p] == w.old_parts[p])) return false;
     }
     return std::all_of(contacts.is_same.begin() + group.contact_begin,
                        contacts.is_same.begin() + group.contact_end, [](char same) { return same != 0; });
@@ -97,9 +107,10 @@ struct Assembler {
                                                            const Vec3& p_W, double sign,
                                                            const Mat3& R_WC = Mat3::Identity()) {
     if (link == 0) return;
+    if (!is_tree(link)) return add_point(group, link, p_W, sign, R_WC);
     const int tree = tree_of(link), base = model.trees[tree].dof_begin, rows = group.num_rows;
     int part = group.part_begin;
-    while (problem.parts[part].tree != tree) ++part;
+    while (problem.parts[part].block != tree) ++part;
     double* J = problem.jacobians.data() + problem.parts[part].jacobian;
     const Vec3 p = p_W - motion.placement.origin[tree];
     // The linear rows are R (linear + angular x p), R = R_CW: Q_i is R (e_i x p).
@@ -122,6 +133,20 @@ struct Assembler {
     }
   }
 
+  // The same for a point of an object that is not a tree, in a group of three rows.
+  void add_point(const ConstraintGroup& group, int link, const Vec3& p_W, double sign, const Mat3& R_WC) {
+    PointPart point[kMostPointParts];
+    const int n = calc_point(model, motion.placement, link, p_W, point);
+    for (int i = 0; i < n; ++i) {
+      int part = group.part_begin;
+      while (problem.parts[part].block != point[i].block) ++part;
+      double* J = problem.jacobians.data() + problem.parts[part].jacobian;
+      for (int k = 0; k < point[i].size; ++k)
+        Eigen::Map<Vec3>(J + 3 * k) +=
+            sign * (R_WC.transpose() * Eigen::Map<const Vec3>(point[i].J.data() + 3 * k));
+    }
+  }
+
   ConstraintGroup begin_group(int num_rows) const {
     ConstraintGroup group;
     group.num_rows = num_rows;
@@ -133,26 +158,14 @@ struct Assembler {
   // (angular, linear) velocity of a link before the step, at p_W.
   Vec6 link_motion(int link, const Vec3& p_W) const {
     if (link == 0) return Vec6::Zero();
+    if (!is_tree(link)) {
+      Vec6 V = Vec6::Zero();
+      V.tail<3>() = point_velocity(model, motion.placement, motion.velocity.V, state.v, link, p_W);
+      return V;
+    }
     Vec6 V = motion.velocity.V[link];
     V.tail<3>() += cross(V.head<3>(), Vec3(p_W - motion.placement.origin[tree_of(link)]));
     return V;
-  }
-
-  // U = J v of a group.
-  Vec6 calc_motion(const ConstraintGroup& group, const VecX& v) const {
-    Vec6 U = Vec6::Zero();
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const Tree& tree = model.trees[problem.parts[p].tree];
-      const auto J = problem.jacobian(group, problem.parts[p]);
-      if (tree.num_dofs() == 6 && group.num_rows == 6) {
-        U.noalias() += Eigen::Map<const Mat6>(J.data()) * v.segment<6>(tree.dof_begin);
-        continue;
-      }
-      for (int k = 0; k < tree.num_dofs(); ++k) {
-        for (int r = 0; r < group.num_rows; ++r) U[r] += J(r, k) * v[tree.dof_begin + k];
-      }
-    }
-    return U;
   }
 
   // The R of a law as stiff as the time step can show, on a row with Delassus estimate W.
@@ -193,15 +206,16 @@ struct Assembler {
     const int first = static_cast<int>(problem.groups.size());
     for (int g = first_group; g < contacts.num_groups(); ++g) {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
-      // One or two contacts have fewer rows apart than together.
-      const bool apart = end - begin <= 2;
+      // One or two contacts have fewer rows apart than together; those on what is not rigid have no common
+      // motion.
+      const bool apart = end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
       for (int i = begin; i < end; i += apart ? 1 : end - begin) {
         ConstraintGroup group = begin_group(apart ? 3 : 6);
         group.contact_begin = i;
         group.contact_end = apart ? i + 1 : end;
         const auto [link_a, link_b] = links_of(contacts, i);
-        declare_link(&group, link_a);
-        declare_link(&group, link_b);
+        declare_point(&group, link_a, contacts.p_WC[i]);
+        declare_point(&group, link_b, contacts.p_WC[i]);
         problem.groups.push_back(group);
       }
     }
@@ -210,10 +224,11 @@ struct Assembler {
       w.kept[g] = !unchanged.empty() && is_kept(contacts, unchanged, g);
     w.trees.clear();
     for (const GroupPart& part : problem.parts) {
-      AssemblyWorkspace::Inverse& inverse = w.inverse[part.tree];
-      if (model.trees[part.tree].num_dofs() != 6 || inverse.known) continue;
+      if (model.blocks[part.block].size != 6 || !model.object_of_block(part.block).is_tree()) continue;
+      AssemblyWorkspace::Inverse& inverse = w.inverse[part.block];
+      if (inverse.known) continue;
       inverse.known = true;
-      w.trees.push_back(part.tree);
+      w.trees.push_back(part.block);
     }
     problem.contacts.resize(contacts.size());
     problem.X.resize(contacts.size());
@@ -272,7 +287,7 @@ struct Assembler {
     const Mat3 R = frame_from_z(contacts.normal[i]);
     // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
     const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
-                       is_sphere(contacts.shape_a[i]) && is_sphere(contacts.shape_b[i]);
+                       is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) && is_sphere(contacts.shape_b[i]);
     const Vec3 to_b =
         apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
     const Vec3 p_a = contacts.p_WC[i] - to_b, p_b = contacts.p_WC[i] + to_b;
@@ -442,7 +457,7 @@ struct Assembler {
       part_for(group, tree)[term.dof - model.trees[tree].dof_begin] += sign * term.coefficient;
       for (int p = group->part_begin; p < group->part_end; ++p) {
         int& last = problem.parts[p].last_dof;
-        if (problem.parts[p].tree != tree) continue;
+        if (problem.parts[p].block != tree) continue;
         if (p >= parts) {
           last = term.dof;
         } else if (last >= 0) {
@@ -488,7 +503,7 @@ struct Assembler {
     const Mat6 W = delassus.calc(group);
     Vec6 curvature = Vec6::Zero();
     if (is_rigid(model, c)) {
-      curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * calc_motion(group, state.v);
+      curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * problem.calc_motion(group, state.v);
     }
     // Rows that are a vector together (a turn, a way) keep its direction when its speed is bounded.
     const int rows = std::min(group.num_rows, 3);
@@ -554,8 +569,8 @@ struct Assembler {
       row.constraint = id;
       for (int p = group.part_begin; p < group.part_end; ++p) {
         const GroupPart part = problem.parts[p];
-        double* J = part_for(&row, part.tree);
-        const int n = model.trees[part.tree].num_dofs();
+        double* J = part_for(&row, part.block);
+        const int n = model.trees[part.block].num_dofs();
         for (int k = 0; k < n; ++k) {
           const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
           J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];

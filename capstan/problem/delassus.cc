@@ -3,6 +3,7 @@
 #include <Eigen/LU>
 #include <numeric>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/branch_product.h"
 #include "capstan/math/clones.h"
@@ -52,7 +53,7 @@ std::span<const int> Delassus::dofs_of(const GroupPart& part) const {
     return {pattern.columns.data() + pattern.row_start[part.last_dof],
             static_cast<std::size_t>(pattern.row_size(part.last_dof))};
   }
-  const Tree& tree = model.trees[part.tree];
+  const Tree& tree = model.trees[part.block];
   thread_local std::vector<int> all;
   all.resize(tree.num_dofs());
   std::iota(all.begin(), all.end(), tree.dof_begin);
@@ -64,15 +65,19 @@ CAPSTAN_CLONES Mat6 Delassus::calc(const ConstraintGroup& group) const {
   const int rows = group.num_rows;
   for (int p = group.part_begin; p < group.part_end; ++p) {
     const GroupPart& part = problem.parts[p];
-    const Tree& tree = model.trees[part.tree];
+    if (!is_tree(part)) {
+      add_of_object(group, p, &W);
+      continue;
+    }
+    const Tree& tree = model.trees[part.block];
     const auto J = problem.jacobian(group, part);
     if (rows == 6 && tree.num_dofs() == 6) {
-      const Mat6 J6 = J, JA = J6 * inverse(part.tree).matrix;
+      const Mat6 J6 = J, JA = J6 * inverse(part.block).matrix;
       W.noalias() += JA * J6.transpose();
       continue;
     }
     if (rows == 3 && tree.num_dofs() == 6) {
-      const Mat36 J3 = J, JA = J3 * inverse(part.tree).matrix;
+      const Mat36 J3 = J, JA = J3 * inverse(part.block).matrix;
       W.topLeftCorner<3, 3>().noalias() += JA * J3.transpose();
       continue;
     }
@@ -100,13 +105,38 @@ CAPSTAN_CLONES Mat6 Delassus::calc(const ConstraintGroup& group) const {
   return W;
 }
 
+// Of all parts on one object that is not a tree, when `first` is the first of them: A^-1 couples its blocks.
+void Delassus::add_of_object(const ConstraintGroup& group, int first, Mat6* W) const {
+  const int id = problem.object_of(problem.parts[first]), rows = group.num_rows;
+  for (int p = group.part_begin; p < first; ++p) {
+    if (problem.object_of(problem.parts[p]) == id) return;
+  }
+  thread_local std::vector<double> transposed;
+  thread_local std::vector<ColumnsInBlock> columns;
+  transposed.resize(6 * 6 * (group.part_end - first));
+  columns.clear();
+  double* JT = transposed.data();
+  for (int p = first; p < group.part_end; ++p) {
+    const GroupPart& part = problem.parts[p];
+    if (problem.object_of(part) != id) continue;
+    const auto J = problem.jacobian(group, part);
+    const int n = static_cast<int>(J.cols());
+    Eigen::Map<MatX>(JT, n, rows) = J.transpose();
+    columns.push_back({part.block - model.objects[id].block_begin, 0, rows, JT, n});
+    JT += 36;
+  }
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6> product(rows, rows);
+  motion_of(model, motion, id).factor.project_inverse(columns, rows, product);
+  W->topLeftCorner(rows, rows) += product;
+}
+
 CAPSTAN_CLONES Vec3 Delassus::calc_diagonal(const ConstraintGroup& group) const {
   const auto parts = std::span(problem.parts).subspan(group.part_begin, group.part_end - group.part_begin);
   if (std::any_of(parts.begin(), parts.end(), [](const GroupPart& part) { return part.last_dof < 0; }))
     return calc(group).diagonal().head<3>();
   double W[4] = {};
   for (const GroupPart& part : parts) {
-    const Tree& tree = model.trees[part.tree];
+    const Tree& tree = model.trees[part.block];
     const double* J = problem.jacobians.data() + part.jacobian;
     double* x = solve_scratch(tree.num_dofs());
     const int rows = group.num_rows;

@@ -40,14 +40,16 @@ struct Delassus {
   bool has_bodies_only(const ConstraintGroup& group) const {
     return std::all_of(
         problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
-        [&](const GroupPart& p) { return model.trees[p.tree].num_dofs() == 6 && inverse(p.tree).is_body; });
+        [&](const GroupPart& p) {
+          return model.blocks[p.block].size == 6 && is_tree(p) && inverse(p.block).is_body;
+        });
   }
 
   // The diagonal of a contact's W, in its frame, when has_bodies_only().
   Vec3 calc_of_bodies(const ConstraintGroup& group, const Vec3& p_W, const Mat3& R_WC) const {
     Vec3 W = Vec3::Zero();
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      const int t = problem.parts[p].tree;
+      const int t = problem.parts[p].block;
       const AssemblyWorkspace::Inverse& inverse = w.inverse[t];
       const Vec3 r = p_W - motion.placement.origin[t];
       for (int i = 0; i < 3; ++i) {
@@ -58,7 +60,10 @@ struct Delassus {
     return W;
   }
 
+  bool is_tree(const GroupPart& part) const { return model.object_of_block(part.block).is_tree(); }
+
  private:
+  void add_of_object(const ConstraintGroup& group, int first_part, Mat6* W) const;
   std::span<const int> dofs_of(const GroupPart& part) const;
 };
 

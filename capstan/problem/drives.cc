@@ -21,9 +21,9 @@ void add_group(const Transmission& transmission, const ScalarLaw& law, Problem* 
   group.part_begin = group.part_end = static_cast<int>(problem->parts.size());
   group.law_begin = static_cast<int>(problem->laws.size());
   for (const auto& term : transmission.terms) {
-    const int tree = model.links[model.dofs[term.dof].link].tree;
+    const int tree = model.dofs[term.dof].object;
     int p = group.part_begin;
-    while (p < group.part_end && problem->parts[p].tree != tree) ++p;
+    while (p < group.part_end && problem->parts[p].block != tree) ++p;
     if (p == group.part_end) {
       problem->parts.push_back({tree, static_cast<int>(problem->jacobians.size())});
       problem->jacobians.resize(problem->jacobians.size() + model.trees[tree].num_dofs(), 0.0);
@@ -42,11 +42,11 @@ void add_drives(const State& state, const Scheme& scheme, Motion* motion, Assemb
                 Problem* problem) {
   if (motion->drives.empty()) return;
   const Model& model = *problem->model;
-  if (motion->released.empty()) workspace->is_released.assign(model.trees.size(), 0);
+  if (motion->released.empty()) workspace->is_released.assign(model.objects.size(), 0);
   std::vector<char>& trees = workspace->has_constraint;
-  trees.assign(model.trees.size(), 0);
-  for (const GroupPart& part : problem->parts) trees[part.tree] = 1;
-  for (const DofLaw& law : problem->dof_laws) trees[model.links[model.dofs[law.dof].link].tree] = 1;
+  trees.assign(model.objects.size(), 0);
+  for (const GroupPart& part : problem->parts) trees[problem->object_of(part)] = 1;
+  for (const DofLaw& law : problem->dof_laws) trees[model.dofs[law.dof].object] = 1;
   for (std::size_t t = 0; t < trees.size(); ++t) trees[t] = trees[t] && !workspace->is_released[t];
   const std::size_t before = motion->released.size();
   release_drives(model, state, problem->dt, scheme, trees, motion);

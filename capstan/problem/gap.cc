@@ -56,7 +56,7 @@ std::vector<int> find_constrained_trees(const Model& model) {
       } else {
         link = model.bodies[side == 0 ? c.body_a : c.body_b].link;
       }
-      if (link != 0) trees.push_back(model.links[link].tree);
+      if (link != 0) trees.push_back(model.links[link].object);
     }
   }
   std::sort(trees.begin(), trees.end());

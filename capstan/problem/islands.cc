@@ -6,7 +6,7 @@ namespace capstan {
 
 void find_islands(const Problem& problem, const std::vector<char>& uses, Islands* islands) {
   const Model& model = *problem.model;
-  const int n = static_cast<int>(model.trees.size());
+  const int n = model.num_objects();
   std::vector<int>& root = islands->root;
   root.resize(n);
   for (int t = 0; t < n; ++t) root[t] = t;
@@ -14,24 +14,25 @@ void find_islands(const Problem& problem, const std::vector<char>& uses, Islands
     while (root[t] != t) t = root[t] = root[root[t]];
     return t;
   };
-  islands->of_tree.assign(n, -1);
+  islands->of_object.assign(n, -1);
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const ConstraintGroup& group = problem.groups[g];
     for (int p = group.part_begin; uses[g] && p < group.part_end; ++p) {
-      const int a = find(problem.parts[group.part_begin].tree), b = find(problem.parts[p].tree);
+      const int object = problem.object_of(problem.parts[p]);
+      const int a = find(problem.object_of(problem.parts[group.part_begin])), b = find(object);
       root[std::max(a, b)] = std::min(a, b);
-      islands->of_tree[problem.parts[p].tree] = 0;
+      islands->of_object[object] = 0;
     }
   }
-  const auto tree_of_law = [&](int i) { return model.links[model.dofs[problem.dof_laws[i].dof].link].tree; };
+  const auto object_of_law = [&](int i) { return model.dofs[problem.dof_laws[i].dof].object; };
   const int num_laws = static_cast<int>(problem.dof_laws.size());
-  for (int i = 0; i < num_laws; ++i) islands->of_tree[tree_of_law(i)] = 0;
+  for (int i = 0; i < num_laws; ++i) islands->of_object[object_of_law(i)] = 0;
 
   int num_islands = 0;
   for (int t = 0; t < n; ++t) {
-    if (islands->of_tree[t] < 0) continue;
+    if (islands->of_object[t] < 0) continue;
     const int r = find(t);
-    islands->of_tree[t] = r == t ? num_islands++ : islands->of_tree[r];
+    islands->of_object[t] = r == t ? num_islands++ : islands->of_object[r];
   }
   islands->list.assign(num_islands, {});
 
@@ -55,14 +56,14 @@ void find_islands(const Problem& problem, const std::vector<char>& uses, Islands
   const auto island_of_group = [&](int g) {
     const ConstraintGroup& group = problem.groups[g];
     const bool acts = uses[g] && group.part_begin < group.part_end;
-    return acts ? islands->of_tree[problem.parts[group.part_begin].tree] : -1;
+    return acts ? islands->of_object[problem.object_of(problem.parts[group.part_begin])] : -1;
   };
   distribute(
-      n, [&](int t) { return islands->of_tree[t]; }, &Island::tree_begin, &Island::tree_end, &islands->trees);
+      n, [&](int t) { return islands->of_object[t]; }, &Island::object_begin, &Island::object_end, &islands->objects);
   distribute(static_cast<int>(problem.groups.size()), island_of_group, &Island::group_begin,
              &Island::group_end, &islands->groups);
   distribute(
-      num_laws, [&](int i) { return islands->of_tree[tree_of_law(i)]; }, &Island::dof_law_begin,
+      num_laws, [&](int i) { return islands->of_object[object_of_law(i)]; }, &Island::dof_law_begin,
       &Island::dof_law_end, &islands->dof_laws);
 }
 

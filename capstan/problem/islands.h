@@ -1,4 +1,4 @@
-// Trees that constraints connect: each island is solved apart from all others.
+// Objects that constraints connect: each island is solved apart from all others.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@ namespace capstan {
 
 // Slices of the lists of Islands.
 struct Island {
-  int tree_begin = 0, tree_end = 0;        // ascending
+  int object_begin = 0, object_end = 0;    // ascending
   int group_begin = 0, group_end = 0;      // ascending
   int dof_law_begin = 0, dof_law_end = 0;  // ascending
 };
 
 struct Islands {
-  std::vector<Island> list;  // by their lowest tree
-  std::vector<int> trees, groups, dof_laws;
-  std::vector<int> of_tree;  // [trees] island, -1: nothing acts on it
+  std::vector<Island> list;  // by their lowest object
+  std::vector<int> objects, groups, dof_laws;
+  std::vector<int> of_object;  // [objects] island, -1: nothing acts on it
 
-  std::vector<int> root;  // scratch: [trees] union-find
+  std::vector<int> root;  // scratch: [objects] union-find
 };
 
 // The components of the graph whose edges are the groups g with uses[g]; the others count as absent. Dof laws

@@ -2,8 +2,8 @@
 //
 //   min over v   1/2 (v - v*)^T A (v - v*) + sum of l_i(J_i v)
 //
-// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each tree it
-// touches:
+// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each block of
+// dofs that it touches:
 //
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
 //                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
@@ -38,9 +38,9 @@ struct ConstraintGroup {
 };
 
 struct GroupPart {
-  int tree = 0;
-  int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the tree, column-major
-  int last_dof = -1;  // all its columns but those of this dof and its ancestors are zero; -1: not known
+  int block = 0;      // of the model
+  int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the block, column-major
+  int last_dof = -1;  // of a tree: all columns but those of this dof and its ancestors are zero; -1: not known
   bool operator==(const GroupPart&) const = default;
 };
 
@@ -69,9 +69,25 @@ struct Problem {
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
+  // The object that a part acts on.
+  int object_of(const GroupPart& part) const { return model->blocks[part.block].object; }
+  // U = J v of a group; rows that it does not have are zero.
+  Vec6 calc_motion(const ConstraintGroup& group, const VecX& v) const {
+    Vec6 U = Vec6::Zero();
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const DofBlock& block = model->blocks[parts[p].block];
+      const double* J = jacobians.data() + parts[p].jacobian;
+      double sum[6] = {};
+      for (int k = 0; k < block.size; ++k) {
+        for (int r = 0; r < group.num_rows; ++r) sum[r] += J[group.num_rows * k + r] * v[block.dof_begin + k];
+      }
+      for (int r = 0; r < group.num_rows; ++r) U[r] += sum[r];
+    }
+    return U;
+  }
   int num_constraints() const { return static_cast<int>(contacts.size() + laws.size() + dof_laws.size()); }
   Eigen::Map<const MatX> jacobian(const ConstraintGroup& group, const GroupPart& part) const {
-    return {jacobians.data() + part.jacobian, group.num_rows, model->trees[part.tree].num_dofs()};
+    return {jacobians.data() + part.jacobian, group.num_rows, model->blocks[part.block].size};
   }
 };
 
@@ -95,15 +111,15 @@ struct AssemblyWorkspace {
     double value;
   };
   std::vector<Wanted> wanted_of_dofs, wanted;     // one for each dof law; one for each of some groups
-  std::vector<char> has_constraint, is_released;  // [trees] for add_drives(): now; in this step before
+  std::vector<char> has_constraint, is_released;  // [objects] for add_drives(): now; in this step before
   std::vector<ConstraintGroup> old_groups;        // of the last step
   std::vector<GroupPart> old_parts;
   // [groups] that the problem has from the last step, bit for bit and in the same place: contacts alone.
   std::vector<char> kept;
 };
 
-// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Trees that
-// are `asleep` ([trees], or empty for none) have no constraints. Of trees that are `unchanged` (likewise)
+// Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Objects
+// that are `asleep` ([objects], or empty for none) have no constraints. Of objects that are `unchanged` (likewise)
 // since the last call, with the same workspace and problem, A and all velocities are what they were: contacts
 // among them that have not changed either are not made anew.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/laws/contact_laws.h"
 
 namespace capstan {
@@ -22,26 +23,29 @@ double calc_cost(const ScalarLaw& law, double v) {
   return cost;
 }
 
-// Velocity of the point of a link that is now at p_W; zero for the world.
-Vec3 point_velocity(const Model& model, const Placement& placement, const Velocity& velocity, int link,
-                    const Vec3& p_W) {
-  if (link == 0) return Vec3::Zero();
-  const Vec6& V = velocity.V[link];
-  return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].tree]));
-}
-
+// On links of trees it goes to `wrench`, on others to the dofs.
 void add_impulse(const Model& model, const Placement& placement, int link, const Vec3& p_W,
-                 const Vec3& impulse_W, std::vector<Vec6>* wrench) {
+                 const Vec3& impulse_W, std::vector<Vec6>* wrench, VecX* generalized) {
   if (link == 0) return;
+  if (!model.objects[model.links[link].object].is_tree()) {
+    PointPart parts[kMostPointParts];
+    const int n = calc_point(model, placement, link, p_W, parts);
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < parts[i].size; ++k)
+        (*generalized)[model.blocks[parts[i].block].dof_begin + k] +=
+            Eigen::Map<const Vec3>(parts[i].J.data() + 3 * k).dot(impulse_W);
+    }
+    return;
+  }
   Vec6& w = (*wrench)[link];
-  w.head<3>() += cross(Vec3(p_W - placement.origin[model.links[link].tree]), impulse_W);
+  w.head<3>() += cross(Vec3(p_W - placement.origin[model.links[link].object]), impulse_W);
   w.tail<3>() += impulse_W;
 }
 
 // J^T gamma of impulses on links: each link passes on to its parent what acts on it.
 void collect_at_joints(const Model& model, const Placement& placement, std::vector<Vec6>* wrench,
                        VecX* generalized) {
-  for (int l = model.num_links() - 1; l > 0; --l) {
+  for (int l = model.num_tree_links() - 1; l > 0; --l) {
     const Link& link = model.links[l];
     for (int k = link.dof_begin; k < link.dof_end; ++k) (*generalized)[k] = placement.S[k].dot((*wrench)[l]);
     if (link.parent > 0) (*wrench)[link.parent] += (*wrench)[l];
@@ -64,10 +68,11 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
       const ContactData& data = problem.contacts[i];
       const Vec3 gamma = answer.impulse[i], impulse_W = R * gamma;
       const Vec3 velocity =
-          R.transpose() * (point_velocity(model, placement, w->velocity, contacts.link_b[i], p) -
-                           point_velocity(model, placement, w->velocity, contacts.link_a[i], p));
-      add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench);
-      add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench);
+          R.transpose() *
+          (point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_b[i], p) -
+           point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_a[i], p));
+      add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
+      add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
       Vec3 expected;
       double cost;
       Law::evaluate(data, velocity, &cost, &expected, nullptr);
@@ -118,13 +123,12 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
 
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin != group.contact_end) continue;
-    Vec6 U = Vec6::Zero();
+    const Vec6 U = problem.calc_motion(group, v);
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      const Tree& tree = model.trees[problem.parts[p].tree];
+      const DofBlock& block = model.blocks[problem.parts[p].block];
       const auto J = problem.jacobian(group, problem.parts[p]);
       for (int row = 0; row < group.num_rows; ++row) {
-        U[row] += J.row(row).dot(v.segment(tree.dof_begin, tree.num_dofs()));
-        generalized.segment(tree.dof_begin, tree.num_dofs()) +=
+        generalized.segment(block.dof_begin, block.size) +=
             answer.law_impulse[group.law_begin + row] * J.row(row).transpose();
       }
     }
@@ -140,6 +144,10 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
   w->off = v - problem.motion->v_star;
   multiply(model.system_pattern, problem.motion->A.data(), w->off.data(), w->change.data());
   multiply(model.system_pattern, problem.motion->A.data(), v.data(), w->momentum.data());
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
+    multiply_A(model, *problem.motion, i, w->off, &w->change);
+    multiply_A(model, *problem.motion, i, v, &w->momentum);
+  }
   r.cost += 0.5 * w->off.dot(w->change);
   if (r.cost > 0) r.complementarity /= r.cost;
   double error = 0, p = 0, j = 0;

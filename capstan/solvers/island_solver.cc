@@ -8,18 +8,18 @@
 namespace capstan {
 namespace {
 
-// A tree's momentum is balanced to so many times the tolerance, of its own impulses in this step. Momentum
-// that it has from before, and what other trees have, do not count there: a fast or heavy one would hide it.
-constexpr double kTreeTolerance = 100;
+// An object's momentum is balanced to so many times the tolerance, of its own impulses in this step. Momentum
+// that it has from before, and what other objects have, do not count there: a fast or heavy one would hide it.
+constexpr double kObjectTolerance = 100;
 constexpr double kRoundOff = 1e-13;  // of the island's momentum
 
 }  // namespace
 
 void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island,
-                         const std::vector<double>& bounds_of_all, int* local_tree) {
+                         const std::vector<double>& bounds_of_all, int* local_block) {
   Vector* const vectors[] = {&v,     &dv,   &gradient, &momentum, &impulse,     &Adv,
                              &v_try, &base, &v_best,   &best_v,   &free_impulse};
-  system.begin(p, islands, island, local_tree, static_cast<int>(std::size(vectors)));
+  system.begin(p, islands, island, local_block, static_cast<int>(std::size(vectors)));
   int k = 0;
   for (Vector* x : vectors) new (x) Vector(system.vector(k++));
   group_impulse.resize(system.num_groups());
@@ -99,15 +99,15 @@ CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool wi
   return cost;
 }
 
-// The stopping test at v, whose momentum and impulses are there: of the island, and of each of its trees.
+// The stopping test at v, whose momentum and impulses are there: of the island, and of each of its objects.
 bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
   double p = 0, j = 0, r = 0;
-  bool trees_are_solved = true;
-  tree_residual.resize(system.num_trees());
-  tree_impulse.resize(system.num_trees());
-  for (int t = 0; t < system.num_trees(); ++t) {
+  bool objects_are_solved = true;
+  object_residual.resize(system.num_objects());
+  object_impulse.resize(system.num_objects());
+  for (int t = 0; t < system.num_objects(); ++t) {
     double j_t = 0, r_t = 0;
-    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+    for (int k = system.object_start[t]; k < system.object_start[t + 1]; ++k) {
       const double d = system.scale[k] * system.scale[k];
       const double Av = momentum[k] + system.A_v_star[k];
       gradient[k] = momentum[k] - impulse[k];
@@ -115,40 +115,40 @@ bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, Isl
       j_t += d * impulse[k] * impulse[k];
       r_t += d * gradient[k] * gradient[k];
     }
-    tree_residual[t] = r_t;
-    tree_impulse[t] = j_t;
-    trees_are_solved = trees_are_solved && std::sqrt(r_t) <= kTreeTolerance * tolerance * std::sqrt(j_t);
+    object_residual[t] = r_t;
+    object_impulse[t] = j_t;
+    objects_are_solved = objects_are_solved && std::sqrt(r_t) <= kObjectTolerance * tolerance * std::sqrt(j_t);
     j += j_t;
     r += r_t;
   }
   const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
   result->residual = size == 0 ? 0 : norm / size;
   result->converged = norm <= options.absolute_tolerance + tolerance * size;
-  if (result->converged && !trees_are_solved) {
-    result->residual = std::max(result->residual, residual_of_trees(kRoundOff * size) / kTreeTolerance);
+  if (result->converged && !objects_are_solved) {
+    result->residual = std::max(result->residual, residual_of_objects(kRoundOff * size) / kObjectTolerance);
     result->converged = result->residual <= tolerance || norm <= options.absolute_tolerance;
   }
   return result->converged;
 }
 
-// The largest residual of a tree relative to its own impulses in the step: that of free motion, their sum,
+// The largest residual of an object relative to its own impulses in the step: that of free motion, their sum,
 // and the largest of a contact or constraint, so that bodies which squeeze each other do not seem to have
 // none.
-double IslandSolver::residual_of_trees(double smallest) {
+double IslandSolver::residual_of_objects(double smallest) {
   Adv = system.v_star - system.v0;
   system.multiply_A(Adv, free_impulse);
-  for (int t = 0; t < system.num_trees(); ++t) {
+  for (int t = 0; t < system.num_objects(); ++t) {
     double sum = 0;
-    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+    for (int k = system.object_start[t]; k < system.object_start[t + 1]; ++k) {
       const double p = system.scale[k] * free_impulse[k];
       sum += p * p;
     }
-    tree_impulse[t] = std::max(tree_impulse[t], sum);
+    object_impulse[t] = std::max(object_impulse[t], sum);
   }
   const auto add = [&](int g, double squared) {
     const ConstraintGroup& c = system.group(g);
     for (int p = c.part_begin; p < c.part_end; ++p) {
-      double& size = tree_impulse[system.local_tree[problem().parts[p].tree]];
+      double& size = object_impulse[system.local_object(problem().parts[p].block)];
       size = std::max(size, squared);
     }
   };
@@ -168,9 +168,9 @@ double IslandSolver::residual_of_trees(double smallest) {
     }
   });
   double largest = 0;
-  for (int t = 0; t < system.num_trees(); ++t) {
-    const double norm = std::sqrt(tree_residual[t]);
-    if (norm > smallest) largest = std::max(largest, norm / std::sqrt(std::max(tree_impulse[t], 1e-300)));
+  for (int t = 0; t < system.num_objects(); ++t) {
+    const double norm = std::sqrt(object_residual[t]);
+    if (norm > smallest) largest = std::max(largest, norm / std::sqrt(std::max(object_impulse[t], 1e-300)));
   }
   return largest;
 }
@@ -280,10 +280,10 @@ void IslandSolver::solve_from_best(const NewtonOptions& options, double best, Is
 // Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
 // round-off, which stiff contacts amplify. Or they are the duals.
 void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_all) const {
-  for (int t = 0; t < system.num_trees(); ++t) {
-    const Tree& tree = system.tree(t);
-    v_all->segment(tree.dof_begin, tree.num_dofs()) =
-        base.segment(system.start[t], tree.num_dofs()) + v.segment(system.start[t], tree.num_dofs());
+  for (int t = 0; t < system.num_objects(); ++t) {
+    const Object& object = system.object(t);
+    const int first = system.object_start[t], n = object.num_dofs();
+    v_all->segment(object.dof_begin, n) = base.segment(first, n) + v.segment(first, n);
   }
   for_each(
       [&](auto law, int i, int at) {

@@ -62,19 +62,21 @@ bool has_impulse(const ContactData& contact, const Vec3& v) {
 }
 
 // Whether no contact of a group of contacts has an impulse, nor would have one if its surfaces approached
-// each other faster by `margin` [m/s]. velocity(tree) points to the velocities of a tree.
+// each other faster by `margin` [m/s]. velocity(block) points to the velocities of a block.
 template <class F>
 bool is_idle(const Problem& problem, const ConstraintGroup& group, double margin, const F& velocity) {
   double U[6] = {};
   const auto add_parts = [&](auto rows) {
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      const int tree = problem.parts[p].tree, n = problem.model->trees[tree].num_dofs();
-      const double *J = problem.jacobians.data() + problem.parts[p].jacobian, *v = velocity(tree);
+      const DofBlock& block = problem.model->blocks[problem.parts[p].block];
+      const int n = block.size;
+      const double *J = problem.jacobians.data() + problem.parts[p].jacobian,
+                   *v = velocity(problem.parts[p].block);
       const auto add = [&](int k) {
         for (int r = 0; r < rows; ++r) U[r] += v[k] * J[rows * k + r];
       };
       if (const int last = problem.parts[p].last_dof; n > 6 && last >= 0) {
-        const int first = problem.model->trees[tree].dof_begin;
+        const int first = block.dof_begin;
         for (int k = last; k >= 0; k = problem.model->pattern.parent[k]) add(k - first);
       } else {
         for (int k = 0; k < n; ++k) add(k);
@@ -102,10 +104,10 @@ struct IslandSolver {
   using ConstVector = IslandSystem::ConstVector;
 
   void begin(const Problem& problem, const Islands& islands, const Island& island,
-             const std::vector<double>& bounds, int* local_tree);
+             const std::vector<double>& bounds, int* local_block);
   // From the velocities before the step; or, with `go_on`, from the velocities and impulses of `known`.
   // Returns early, interrupted, when an iterate closes one of the `idle` groups of contacts; those may touch
-  // other trees, too, which move as in `known`.
+  // other objects, too, which move as in `known`.
   IslandResult solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                      std::span<const int> idle);
   // The answer: impulses to the workspace, velocities to `v_all`.
@@ -215,8 +217,8 @@ struct IslandSolver {
   double evaluate(const ConstVector& at, bool with_hessian);
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
-  double residual_of_trees(double smallest);
-  std::vector<double> tree_residual, tree_impulse;  // [trees] squared, scaled as in the stopping test [J]
+  double residual_of_objects(double smallest);
+  std::vector<double> object_residual, object_impulse;  // [objects] squared, scaled as in the stopping test [J]
   bool try_level();
   bool try_guess(const NewtonOptions& options, double* cost, IslandResult* result);
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last
@@ -228,7 +230,7 @@ struct IslandSolver {
   bool solve_with_last_factor(const NewtonOptions& options, IslandResult* result);
   bool start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
   bool is_warm_start_nearer(double imbalance, double cold);
-  std::vector<double> tree_cold;  // [trees] merit of its contacts in a cold start
+  std::vector<double> object_cold;  // [objects] merit of its contacts in a cold start
   enum class StartDuals { zero, from_laws, given };
   void start_duals(StartDuals from, const NewtonWorkspace* given);
   double resolve_duals(double alpha);

@@ -1,9 +1,11 @@
 #include "capstan/solvers/island_system.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <utility>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/lanes.h"
@@ -241,26 +243,47 @@ CAPSTAN_INLINE inline bool with_bodies(int rows, bool bodies, const F& f) {
 
 }  // namespace
 
-void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, int* local_trees,
+void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, int* local_blocks,
                          int num_vectors) {
   problem = &p;
   islands = &all;
   island = &i;
-  local_tree = local_trees;
+  local_block = local_blocks;
   const Model& model = *p.model;
-  const int n = num_trees();
   start.assign(1, 0);
+  object_start.assign(1, 0);
   A_start_.assign(1, 0);
-  pattern_.sizes.resize(n);
+  pattern_.sizes.clear();
   pattern_.pairs.clear();
+  pattern_.frozen.clear();
   padded_start_.assign(1, 0);
-  for (int t = 0; t < n; ++t) {
-    const int tree_id = all.trees[i.tree_begin + t], size = model.trees[tree_id].num_dofs();
-    local_tree[tree_id] = t;
-    start.push_back(start.back() + size);
-    pattern_.sizes[t] = size;
-    A_start_.push_back(A_start_.back() + size * size);
-    padded_start_.push_back(padded_start_.back() + (size == 6 ? 0 : padded_size(size)));
+  object_of_block_.clear();
+  couplings_.clear();
+  diagonal_.clear();
+  has_trees_only_ = true;
+  for (int o = 0; o < num_objects(); ++o) {
+    const Object& object = this->object(o);
+    for (int b = object.block_begin; b < object.block_end; ++b) {
+      const int size = model.blocks[b].size;
+      local_block[b] = num_blocks();
+      object_of_block_.push_back(o);
+      start.push_back(start.back() + size);
+      pattern_.sizes.push_back(size);
+      A_start_.push_back(A_start_.back() + (object.is_tree() ? size * size : 0));
+      padded_start_.push_back(padded_start_.back() + (size == 6 ? 0 : padded_size(size)));
+    }
+    object_start.push_back(start.back());
+    diagonal_.resize(num_blocks(), nullptr);
+    if (object.is_tree()) continue;
+    has_trees_only_ = false;
+    const ObjectMotion& motion = motion_of(model, *p.motion, all.objects[i.object_begin + o]);
+    const int first = local_block[object.block_begin];
+    for (int b = first; b < num_blocks(); ++b) diagonal_[b] = motion.factor.matrix.block(b - first, b - first);
+    for (int k = 0; k < static_cast<int>(motion.pairs.size()); ++k) {
+      const auto [low, high] = std::minmax(motion.pairs[k][0], motion.pairs[k][1]);
+      couplings_.push_back({first + high, first + low, motion.factor.matrix.pair_block(k), false});
+      pattern_.pairs.push_back({first + high, first + low});
+    }
   }
   padded_.assign(padded_start_.back(), 0.0);
   contact_start.assign(1, 0);
@@ -279,9 +302,19 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
     }
     for (int a = c.part_begin; a < c.part_end; ++a) {
       for (int b = c.part_begin; b < a; ++b) {
-        pattern_.pairs.push_back({local_tree[p.parts[a].tree], local_tree[p.parts[b].tree]});
+        pattern_.pairs.push_back({local_block[p.parts[a].block], local_block[p.parts[b].block]});
       }
     }
+  }
+  if (!has_trees_only_) {
+    pattern_.frozen.assign(num_blocks(), 1);
+    for (const LocalPart& part : parts_) pattern_.frozen[part.block] = 0;
+    for (int k = 0; k < num_dof_laws(); ++k) {
+      const auto after = std::upper_bound(start.begin(), start.end(), local_dof(dof_law(k).dof));
+      pattern_.frozen[after - start.begin() - 1] = 0;
+    }
+    for (Coupling& c : couplings_)
+      c.is_constant = pattern_.frozen[c.row] != 0 || pattern_.frozen[c.column] != 0;
   }
   arena_.resize((4 + num_vectors) * num_dofs());
   new (&v0) Vector(vector(-4));
@@ -289,11 +322,16 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   new (&A_v_star) Vector(vector(-2));
   new (&scale) Vector(vector(-1));
   A_values_.resize(A_start_.back());
-  for (int t = 0; t < n; ++t) {
-    const Tree& tree = this->tree(t);
-    Eigen::Map<MatX> block(A_values_.data() + A_start_[t], tree.num_dofs(), tree.num_dofs());
+  for (int b = 0; b < num_blocks(); ++b) {
+    const int n = pattern_.sizes[b];
+    if (diagonal_[b] != nullptr) {
+      for (int k = 0; k < n; ++k) scale[start[b] + k] = 1 / std::sqrt(diagonal_[b][k * (n + 1)]);
+      continue;
+    }
+    const Object& tree = object(object_of_block_[b]);
+    Eigen::Map<MatX> block(A_values_.data() + A_start_[b], n, n);
     expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
-    scale.segment(start[t], tree.num_dofs()) = block.diagonal().cwiseSqrt().cwiseInverse();
+    scale.segment(start[b], n) = block.diagonal().cwiseSqrt().cwiseInverse();
   }
   gather(p.v0, v0);
   gather(p.motion->v_star, v_star);
@@ -303,12 +341,12 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
 
 void IslandSystem::add_part(const ConstraintGroup& c, const GroupPart& part) {
   const double* J = problem->jacobians.data() + part.jacobian;
-  const int t = local_tree[part.tree], n = pattern_.sizes[t], rows = c.num_rows;
+  const int t = local_block[part.block], n = pattern_.sizes[t], rows = c.num_rows;
   LocalPart local{t, start[t], n, padded_start_[t], 0, 0, static_cast<int>(jacobians_.size())};
   if (n != 6) {
     local.dofs = static_cast<int>(dofs_.size());
     const BranchPattern& pattern = problem->model->pattern;
-    const int first = problem->model->trees[part.tree].dof_begin;
+    const int first = problem->model->blocks[part.block].dof_begin;
     if (part.last_dof >= 0) {
       const int* path = pattern.columns.data() + pattern.row_start[part.last_dof];
       const int size = pattern.row_size(part.last_dof);
@@ -346,13 +384,20 @@ IslandSystem::Vector IslandSystem::vector(int i) {
 }
 
 void IslandSystem::gather(const VecX& from, Vector to) const {
-  for (int t = 0; t < num_trees(); ++t) {
-    std::copy_n(from.data() + tree(t).dof_begin, pattern_.sizes[t], to.data() + start[t]);
+  for (int o = 0; o < num_objects(); ++o) {
+    std::copy_n(from.data() + object(o).dof_begin, object_start[o + 1] - object_start[o],
+                to.data() + object_start[o]);
   }
 }
 
 CAPSTAN_CLONES void IslandSystem::multiply_A(const ConstVector& x, Vector y) const {
-  for (int t = 0; t < num_trees(); ++t) {
+  for (int o = 0; o < num_objects() && !has_trees_only_; ++o) {
+    if (object(o).is_tree()) continue;
+    motion_of(*problem->model, *problem->motion, islands->objects[island->object_begin + o])
+        .factor.matrix.multiply(x.data() + object_start[o], y.data() + object_start[o]);
+  }
+  for (int t = 0; t < num_blocks(); ++t) {
+    if (diagonal_[t] != nullptr) continue;
     const int n = pattern_.sizes[t];
     const double* A = A_values_.data() + A_start_[t];
     const double* __restrict xt = x.data() + start[t];
@@ -382,7 +427,7 @@ CAPSTAN_CLONES void IslandSystem::calc_motion(const ConstVector& x, std::vector<
                                               std::vector<Vec3>* contact_velocity) const {
   U->resize(num_groups());
   contact_velocity->resize(num_contacts());
-  for (int t = 0; t < num_trees(); ++t) {
+  for (int t = 0; t < num_blocks(); ++t) {
     if (pattern_.sizes[t] == 6) continue;
     std::copy_n(x.data() + start[t], pattern_.sizes[t], padded_.data() + padded_start_[t]);
   }
@@ -444,7 +489,7 @@ CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vecto
       }
     }
   }
-  for (int t = 0; t < num_trees(); ++t) {
+  for (int t = 0; t < num_blocks(); ++t) {
     if (pattern_.sizes[t] == 6) continue;
     std::copy_n(padded_.data() + padded_start_[t], pattern_.sizes[t], y.data() + start[t]);
   }
@@ -453,7 +498,7 @@ CAPSTAN_CLONES void IslandSystem::calc_impulse(const std::vector<Vec6>& f, Vecto
 // Adds J^T G J of every group to the matrix.
 CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
   BlockMatrix& H = cholesky_.matrix;
-  int pair = 0;
+  int pair = static_cast<int>(couplings_.size());
   for (int g = 0; g < num_groups(); ++g) {
     const LocalGroup& group = groups_[g];
     const int rows = group.rows, parts = group.part_end - group.part_begin;
@@ -469,7 +514,7 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
       with_sizes(rows, A.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
         multiply_hessian<Rows, N>(JaT, rows, na, G[g].data(), product_.data());
         add_product<Rows, N, true>(JaT, na, product_.data(), na, dofs(A), num_dofs(A), rows,
-                                   H.block(A.tree, A.tree), A.size);
+                                   H.block(A.block, A.block), A.size);
       });
       // Against the parts before: the block below the diagonal has the rows of the later tree. T^T J = J^T T.
       for (int b = group.part_begin; b < a; ++b, ++pair) {
@@ -477,7 +522,7 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
         const double* JbT = jacobians_.data() + B.jacobian;
         const int nb = padded_size(B.size);
         with_sizes(rows, A.size == 6 && B.size == 6, [&]<int Rows, int N>() CAPSTAN_INLINE {
-          if (B.tree > A.tree) {
+          if (B.block > A.block) {
             add_product<Rows, N, false>(JbT, nb, product_.data(), na, dofs(A), num_dofs(A), rows,
                                         H.pair_block(pair), B.size);
           } else {
@@ -490,21 +535,58 @@ CAPSTAN_CLONES void IslandSystem::add_groups(const std::vector<Mat6>& G) {
   }
 }
 
+// A alone, into the whole matrix.
+void IslandSystem::fill_once() {
+  BlockMatrix& H = cholesky_.matrix;
+  H.set_zero_off_diagonal();
+  for (int b = 0; b < num_blocks(); ++b) {
+    const int n = pattern_.sizes[b];
+    std::copy_n(diagonal_[b] != nullptr ? diagonal_[b] : A_values_.data() + A_start_[b], n * n, H.block(b, b));
+  }
+  for (int k = 0; k < static_cast<int>(couplings_.size()); ++k) {
+    const Coupling& c = couplings_[k];
+    std::copy_n(c.values, pattern_.sizes[c.row] * pattern_.sizes[c.column], H.pair_block(k));
+  }
+}
+
+// The same, but for blocks that are frozen: those are eliminated.
+void IslandSystem::fill_again() {
+  BlockMatrix& H = cholesky_.matrix;
+  const int num_couplings = static_cast<int>(couplings_.size());
+  for (int k = num_couplings; k < static_cast<int>(pattern_.pairs.size()); ++k) {
+    const auto [a, b] = pattern_.pairs[k];
+    std::fill_n(H.pair_block(k), pattern_.sizes[a] * pattern_.sizes[b], 0.0);
+  }
+  for (int b = 0; b < num_blocks(); ++b) {
+    const int n = pattern_.sizes[b];
+    if (pattern_.frozen[b] == 0)
+      std::copy_n(diagonal_[b] != nullptr ? diagonal_[b] : A_values_.data() + A_start_[b], n * n,
+                  H.block(b, b));
+  }
+  for (int k = 0; k < num_couplings; ++k) {
+    const Coupling& c = couplings_[k];
+    if (!c.is_constant)
+      std::copy_n(c.values, pattern_.sizes[c.row] * pattern_.sizes[c.column], H.pair_block(k));
+  }
+}
+
 bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G,
                          const ConstVector& gradient, Vector dv) {
   if (problem->deadline != nullptr) problem->deadline->check();
-  if (!analyzed_) cholesky_.analyze(pattern_);
+  const bool is_first = !analyzed_;
+  if (is_first) cholesky_.analyze(pattern_);
   analyzed_ = true;
-  BlockMatrix& H = cholesky_.matrix;
-  H.set_zero_off_diagonal();
-  for (int t = 0; t < num_trees(); ++t) {
-    std::copy(A_values_.begin() + A_start_[t], A_values_.begin() + A_start_[t + 1], H.block(t, t));
+  if (is_first || has_trees_only_) {
+    fill_once();
+  } else {
+    fill_again();
   }
   add_groups(G);
-  const Model& model = *problem->model;
+  BlockMatrix& H = cholesky_.matrix;
   for (int i = 0; i < num_dof_laws(); ++i) {
-    const int dof = dof_law(i).dof, tree = model.links[model.dofs[dof].link].tree, t = local_tree[tree];
-    const int k = dof - model.trees[tree].dof_begin;
+    const int dof = local_dof(dof_law(i).dof);
+    const int t = static_cast<int>(std::upper_bound(start.begin(), start.end(), dof) - start.begin()) - 1;
+    const int k = dof - start[t];
     H.block(t, t)[k + k * pattern_.sizes[t]] += dof_G[i];
   }
   if (!cholesky_.factor()) return false;
@@ -524,7 +606,7 @@ void IslandSystem::calc_influence(std::span<const int> groups, Eigen::Ref<MatX> 
     for (int p = groups_[g].part_begin; p < groups_[g].part_end; ++p) {
       const LocalPart& part = parts_[p];
       columns_.push_back(
-          {part.tree, row, groups_[g].rows, jacobians_.data() + part.jacobian, padded_size(part.size)});
+          {part.block, row, groups_[g].rows, jacobians_.data() + part.jacobian, padded_size(part.size)});
     }
     row += groups_[g].rows;
   }

@@ -1,6 +1,7 @@
-// One island of a problem in its own coordinates: the dofs of its trees one after the other, its groups and
-// contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity, and the
-// Newton system (A + J^T G J) dv = -gradient. Memory only grows.
+// One island of a problem in its own coordinates: the dofs of its objects one after the other, in blocks, its
+// groups and contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity, and the
+// Newton system (A + J^T G J) dv = -gradient. Blocks that no constraint touches are eliminated once, in the
+// first of these systems. Memory only grows.
 #pragma once
 
 #include <span>
@@ -18,18 +19,20 @@ struct IslandSystem {
   const Problem* problem = nullptr;
   const Islands* islands = nullptr;
   const Island* island = nullptr;
-  int* local_tree = nullptr;       // [trees of the model] place in its island; shared by all islands
-  std::vector<int> start;          // [trees + 1] first local dof
+  int* local_block = nullptr;      // [blocks of the model] place in its island; shared by all islands
+  std::vector<int> start;          // [blocks + 1] first local dof
+  std::vector<int> object_start;   // [objects + 1] likewise
   std::vector<int> contact_start;  // [groups + 1] first local contact
   Vector v0{nullptr, 0}, v_star{nullptr, 0}, A_v_star{nullptr, 0};
   Vector scale{nullptr, 0};  // diag(A)^-1/2
 
-  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_tree,
+  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_block,
              int num_vectors);
   Vector vector(int i);  // the i-th of num_vectors vectors for the caller
 
   int num_dofs() const { return start.back(); }
-  int num_trees() const { return island->tree_end - island->tree_begin; }
+  int num_objects() const { return island->object_end - island->object_begin; }
+  int num_blocks() const { return static_cast<int>(pattern_.sizes.size()); }
   int num_groups() const { return island->group_end - island->group_begin; }
   int num_contacts() const { return contact_start.back(); }
   int num_rows(int g) const { return groups_[g].rows; }
@@ -40,12 +43,15 @@ struct IslandSystem {
   bool has_contacts(const ConstraintGroup& c) const { return c.contact_begin < c.contact_end; }
   int dof_law_id(int i) const { return islands->dof_laws[island->dof_law_begin + i]; }
   const DofLaw& dof_law(int i) const { return problem->dof_laws[dof_law_id(i)]; }
-  const Tree& tree(int t) const { return problem->model->trees[islands->trees[island->tree_begin + t]]; }
+  const Object& object(int i) const {
+    return problem->model->objects[islands->objects[island->object_begin + i]];
+  }
+  int local_object(int block) const { return object_of_block_[local_block[block]]; }  // block of the model
   void gather(const VecX& from, Vector to) const;  // the island's part
   int local_dof(int dof) const {
-    const Model& model = *problem->model;
-    const int tree = model.links[model.dofs[dof].link].tree;
-    return start[local_tree[tree]] + dof - model.trees[tree].dof_begin;
+    int block = problem->model->objects[problem->model->dofs[dof].object].block_begin;
+    while (dof >= problem->model->blocks[block].dof_begin + problem->model->blocks[block].size) ++block;
+    return start[local_block[block]] + dof - problem->model->blocks[block].dof_begin;
   }
 
   void multiply_A(const ConstVector& x, Vector y) const;
@@ -68,29 +74,41 @@ struct IslandSystem {
  private:
   // Groups and their Jacobians one after the other, in the order in which iterations pass over them.
   struct LocalPart {
-    int tree, start;     // local tree and its first local dof
-    int size;            // dofs of the tree
-    int padded;          // in padded_: the tree's dofs; a body has none there
+    int block, start;    // local block and its first local dof
+    int size;            // dofs of the block
+    int padded;          // in padded_: the block's dofs; a body has none there
     int dofs, dofs_end;  // in dofs_: those that move the rows of the group; a body's six are not in it
     int jacobian;        // in jacobians_: the transpose of Problem's, column-major, padded_size(size) x rows
   };
   struct LocalGroup {
     int rows, part_begin, part_end;
-    bool bodies;  // all its trees are free bodies
+    bool bodies;  // all its blocks have six dofs
   };
   std::vector<LocalGroup> groups_;
   std::vector<LocalPart> parts_;
-  std::vector<int> dofs_;  // within the tree
+  std::vector<int> dofs_;  // within the block
   std::vector<double> jacobians_;
-  std::vector<int> padded_start_;       // [trees]
-  mutable std::vector<double> padded_;  // a vector whose larger trees have whole fours, the last with zeros
+  std::vector<int> padded_start_;       // [blocks]
+  mutable std::vector<double> padded_;  // a vector whose other blocks have whole fours, the last with zeros
 
   std::vector<double> A_values_, arena_, product_;
   std::vector<ColumnsInBlock> columns_;
-  std::vector<int> A_start_;
+  std::vector<int> A_start_;          // [blocks] in A_values_: those of trees
+  std::vector<int> object_of_block_;  // [blocks] local
+  // A of objects that are not trees: the blocks of the model's matrices, and which pairs of pattern_ they are.
+  struct Coupling {
+    int row, column;  // local blocks, row >= column
+    const double* values;
+    bool is_constant;  // one of the two is frozen
+  };
+  std::vector<Coupling> couplings_;  // off the diagonal, the first pairs of pattern_
+  std::vector<const double*> diagonal_;  // [blocks] null: of a tree
+  void fill_once();
+  void fill_again();
   BlockPattern pattern_;
   BlockCholesky cholesky_;
   bool analyzed_ = false;  // for the pattern; islands that are solved at the start never are
+  bool has_trees_only_ = true;
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);

@@ -14,21 +14,22 @@ namespace {
 // solved to the end before anything comes in, and at last everything does.
 constexpr int kMostInterrupts = 10, kMostRounds = 15;
 constexpr int kSizeOfBlock = 32;    // contacts and other constraints: a few microseconds of work
-constexpr int kSquaredDofs = 16;    // of a tree: as much work as a contact
+constexpr int kSquaredDofs = 16;    // of a block: as much work as a contact
 constexpr int kGroupsInBlock = 64;  // likewise
 
-bool acts_on(const std::vector<char>& trees, const Problem& problem, const ConstraintGroup& group) {
-  return group.part_begin < group.part_end && trees[problem.parts[group.part_begin].tree] != 0;
+bool acts_on(const std::vector<char>& objects, const Problem& problem, const ConstraintGroup& group) {
+  return group.part_begin < group.part_end &&
+         objects[problem.object_of(problem.parts[group.part_begin])] != 0;
 }
 
 }  // namespace
 
 struct NewtonWorkspace::Solvers {
   using Solver = std::unique_ptr<IslandSolver>;
-  // For islands of several trees: one for each place in the order of size, so that patterns mostly stay the
+  // For islands of several objects: one for each place in the order of size, so that patterns mostly stay the
   // same from step to step.
   std::vector<Solver> list;
-  // For islands of one tree, by its number of dofs: one for each thread, whose memory is still in its cache
+  // For islands of one object, by its number of dofs: one for each thread, whose memory is still in its cache
   // from the island before.
   struct Shared {
     int num_dofs = 0;
@@ -37,22 +38,22 @@ struct NewtonWorkspace::Solvers {
   std::vector<Shared> shared;
   std::mutex mutex;             // of shared
   VecX v_next;                  // what becomes of v in a round: islands look at the velocities of others
-  std::vector<int> local_tree;  // [trees]; islands share no tree
-  std::vector<IslandResult> results;  // [trees] of the island whose lowest tree it is
+  std::vector<int> local_block;  // [blocks of the model]; islands share none
+  std::vector<IslandResult> results;  // [objects] of the island whose lowest object it is
   std::vector<int> order;             // islands to solve, largest first
-  std::vector<int> place;             // [order] in `list`, or -1 for islands of one tree
+  std::vector<int> place;             // [order] in `list`, or -1 for islands of one object
 
   enum : char { kIdle, kUsed, kNew };
   std::vector<char> uses;  // [groups] whether it is in an island; kNew: since the last solve
   std::vector<int> idle;   // groups that are not
-  std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch a tree of an island
+  std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch an object of an island
 
   std::vector<int> size;     // [islands] contacts and other constraints
   std::vector<char> solved;  // [islands] in the last round
 
   std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
 
-  std::vector<int> root;  // [trees] union-find of all groups, those that are idle, too
+  std::vector<int> root;  // [objects] union-find of all groups, those that are idle, too
 
   template <class Try>
   void make_solvers(const Problem& problem, const Islands& islands, int num_threads, const Try& try_out);
@@ -68,11 +69,11 @@ struct NewtonWorkspace::Solvers {
   bool has_new(const Islands& islands, int island) const;
 };
 
-// Trees all whose groups, and those of all trees that these connect, are `kept`.
+// Objects all whose groups, and those of all objects that these connect, are `kept`.
 void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const char> kept,
                                          std::vector<char>* is_kept) {
   const Model& model = *problem.model;
-  const int n = static_cast<int>(model.trees.size()), num_groups = static_cast<int>(problem.groups.size());
+  const int n = model.num_objects(), num_groups = static_cast<int>(problem.groups.size());
   is_kept->assign(n, false);
   if (std::none_of(kept.begin(), kept.end(), [](char x) { return x != 0; })) return;
   root.resize(n);
@@ -85,7 +86,7 @@ void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const
     for (int g = 0; g < num_groups; ++g) {
       const ConstraintGroup& group = problem.groups[g];
       for (int p = group.part_begin; p < group.part_end; ++p)
-        f(g, problem.parts[group.part_begin].tree, problem.parts[p].tree);
+        f(g, problem.object_of(problem.parts[group.part_begin]), problem.object_of(problem.parts[p]));
     }
   };
   for_each_part([&](int, int a, int b) {
@@ -98,7 +99,7 @@ void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const
     if (g >= static_cast<int>(kept.size()) || kept[g] == 0) (*is_kept)[find(t)] = false;
   });
   for (const DofLaw& law : problem.dof_laws)
-    (*is_kept)[find(model.links[model.dofs[law.dof].link].tree)] = false;
+    (*is_kept)[find(model.dofs[law.dof].object)] = false;
   for (int t = 0; t < n; ++t) (*is_kept)[t] = (*is_kept)[find(t)];
 }
 
@@ -108,7 +109,7 @@ void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const
 void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options,
                                          const Threads& threads, const std::vector<char>& is_kept) {
   const auto velocity_in = [&](const VecX& v) {
-    return [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; };
+    return [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; };
   };
   const double margin = problem.dt * problem.model->options.gravity.norm();
   const int num_groups = static_cast<int>(problem.groups.size());
@@ -135,7 +136,7 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
   const auto for_each_island = [&](int g, const auto& f) {
     int last = -1;
     for (int p = problem.groups[g].part_begin; p < problem.groups[g].part_end; ++p) {
-      const int island = islands.of_tree[problem.parts[p].tree];
+      const int island = islands.of_object[problem.object_of(problem.parts[p])];
       if (island >= 0 && island != last) f(last = island);
     }
   };
@@ -150,7 +151,7 @@ void NewtonWorkspace::Solvers::assign_idle(const Problem& problem, const Islands
 }
 
 int num_dofs_of(const Problem& problem, const Islands& islands, int island) {
-  return problem.model->trees[islands.trees[islands.list[island].tree_begin]].num_dofs();
+  return problem.model->objects[islands.objects[islands.list[island].object_begin]].num_dofs();
 }
 
 // All that `order` needs. New ones try an island, try_out(solver, island), to get their memory.
@@ -160,7 +161,7 @@ void NewtonWorkspace::Solvers::make_solvers(const Problem& problem, const Island
   place.clear();
   int count = 0, smallest = -1;
   for (const int i : order) {
-    const bool is_one = islands.list[i].tree_end == islands.list[i].tree_begin + 1;
+    const bool is_one = islands.list[i].object_end == islands.list[i].object_begin + 1;
     place.push_back(is_one ? -1 : count++);
     if (!is_one) {
       smallest = i;
@@ -198,18 +199,21 @@ void NewtonWorkspace::Solvers::put_back(int num_dofs, Solver solver) {
 }
 
 void NewtonWorkspace::Solvers::make_blocks(const Problem& problem, const Islands& islands) {
-  const auto load_of_trees = [&](const Island& island) {
+  const auto load_of_objects = [&](const Island& island) {
     int load = 0;
-    for (int k = island.tree_begin; k < island.tree_end; ++k) {
-      const int n = problem.model->trees[islands.trees[k]].num_dofs();
-      load += n * n / kSquaredDofs;
+    for (int k = island.object_begin; k < island.object_end; ++k) {
+      const Object& object = problem.model->objects[islands.objects[k]];
+      for (int b = object.block_begin; b < object.block_end; ++b) {
+        const int n = problem.model->blocks[b].size;
+        load += n * n / kSquaredDofs;
+      }
     }
     return load;
   };
   blocks.assign(1, 0);
   int load = 0;
   for (int k = 0; k < static_cast<int>(order.size()); ++k) {
-    load += size[order[k]] + load_of_trees(islands.list[order[k]]);
+    load += size[order[k]] + load_of_objects(islands.list[order[k]]);
     if (load < kSizeOfBlock && k + 1 < static_cast<int>(order.size())) continue;
     blocks.push_back(k + 1);
     load = 0;
@@ -236,13 +240,13 @@ bool NewtonWorkspace::Solvers::wake(const Problem& problem, const Islands& islan
   std::erase_if(idle, [&](int g) {
     const ConstraintGroup& group = problem.groups[g];
     const auto has_moved = [&](const GroupPart& part) {
-      const int island = islands.of_tree[part.tree];
+      const int island = islands.of_object[problem.object_of(part)];
       return island >= 0 && solved[island];
     };
     const auto parts = problem.parts.begin();
     if (std::none_of(parts + group.part_begin, parts + group.part_end, has_moved)) return false;
     const bool open =
-        is_idle(problem, group, 0, [&](int tree) { return v.data() + problem.model->trees[tree].dof_begin; });
+        is_idle(problem, group, 0, [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; });
     if (!open) uses[g] = kNew;
     return !open;
   });
@@ -264,8 +268,8 @@ NewtonWorkspace make_newton_workspace(const Model& model) {
   NewtonWorkspace w;
   w.v = VecX::Zero(model.num_velocities());
   w.solvers = std::make_shared<NewtonWorkspace::Solvers>();
-  w.solvers->local_tree.resize(model.trees.size());
-  w.solvers->results.resize(model.trees.size());
+  w.solvers->local_block.resize(model.blocks.size());
+  w.solvers->results.resize(model.objects.size());
   return w;
 }
 
@@ -275,11 +279,11 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
   const Model& model = *problem.model;
   workspace->solvers->find_kept(problem, kept, &workspace->is_kept);
   workspace->v = problem.motion->v_star;
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    const Tree& tree = model.trees[t];
-    if (workspace->is_kept[t] != 0)
-      workspace->v.segment(tree.dof_begin, tree.num_dofs()) =
-          problem.v0.segment(tree.dof_begin, tree.num_dofs());
+  for (int i = 0; i < model.num_objects(); ++i) {
+    const Object& object = model.objects[i];
+    if (workspace->is_kept[i] != 0)
+      workspace->v.segment(object.dof_begin, object.num_dofs()) =
+          problem.v0.segment(object.dof_begin, object.num_dofs());
   }
   workspace->impulse.resize(problem.contacts.size());
   for (const ConstraintGroup& group : problem.groups) {
@@ -307,7 +311,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   s.uses.resize(problem.groups.size(), s.kNew);
   Islands& islands = workspace->islands;
   const auto result_of = [&](int island) -> IslandResult& {
-    return s.results[islands.trees[islands.list[island].tree_begin]];
+    return s.results[islands.objects[islands.list[island].object_begin]];
   };
 
   bool come_in = true;       // something came in since the last solve
@@ -320,7 +324,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     s.order.clear();
     for (int i = 0; i < static_cast<int>(islands.list.size()); ++i) {
       const bool begins =
-          report.rounds == 0 && workspace->is_kept[islands.trees[islands.list[i].tree_begin]] == 0;
+          report.rounds == 0 && workspace->is_kept[islands.objects[islands.list[i].object_begin]] == 0;
       if (begins || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
     come_in = come_in && !s.order.empty();
@@ -334,15 +338,15 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     const int count = static_cast<int>(s.order.size());
     for (const int i : s.order) {
       const Island& island = islands.list[i];
-      for (int k = island.tree_begin; k < island.tree_end; ++k) workspace->is_kept[islands.trees[k]] = false;
+      for (int k = island.object_begin; k < island.object_end; ++k) workspace->is_kept[islands.objects[k]] = false;
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
-      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_tree.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());
       solver->solve(options, *workspace, report.rounds > 0, {});
     });
     const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
-      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_tree.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
                                    come_in && round < kMostInterrupts ? idle : std::span<const int>());
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
@@ -418,10 +422,10 @@ void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonW
   for (const int g : groups) {
     const ConstraintGroup& group = problem.groups[g];
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      const int i = islands.of_tree[problem.parts[p].tree];
+      const int i = islands.of_object[problem.object_of(problem.parts[p])];
       if (i < 0) continue;
-      for (int k = islands.list[i].tree_begin; k < islands.list[i].tree_end; ++k)
-        s.results[islands.trees[k]].interrupted = true;
+      for (int k = islands.list[i].object_begin; k < islands.list[i].object_end; ++k)
+        s.results[islands.objects[k]].interrupted = true;
     }
     const auto contacts = problem.contacts.begin();
     const bool inert = std::all_of(contacts + group.contact_begin, contacts + group.contact_end, is_inert);

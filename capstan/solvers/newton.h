@@ -7,7 +7,7 @@
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
-// for the island, and for each of its trees to 100 eps_r of the impulses that act on it in the step (those of
+// for the island, and for each of its objects to 100 eps_r of the impulses that act on it in the step (those of
 // contacts, constraints and free motion). The momentum of a fast or heavy body does not count there: it would
 // hide the friction on a light one, or that of a short step.
 //
@@ -56,7 +56,7 @@ namespace capstan {
 
 enum class Globalization { primal_dual, exact_line_search, armijo };
 
-constexpr int kTreesForRough = 40;
+constexpr int kObjectsForRough = 40;
 
 struct NewtonOptions {
   double relative_tolerance = 1e-5;   // eps_r
@@ -79,7 +79,7 @@ struct NewtonWorkspace {
 
   Islands islands;  // of the contacts and constraints that act
 
-  std::vector<char> is_kept;  // [trees] whose answer is that of the solve before
+  std::vector<char> is_kept;  // [objects] whose answer is that of the solve before
 
   struct Solvers;
   std::shared_ptr<Solvers> solvers;
@@ -88,7 +88,7 @@ NewtonWorkspace make_newton_workspace(const Model& model);
 
 // Islands are solved on all `threads`; the answer has the same bits for any number of them. `kept` groups
 // ([groups], the rest and empty: none) are those of the problem that the workspace was last used for, bit for
-// bit and in the same place, and of its answer came the v0 of their trees: where nothing else acts, that
+// bit and in the same place, and of its answer came the v0 of their objects: where nothing else acts, that
 // answer, which is v0, is this one's, too.
 SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
                           NewtonWorkspace* workspace, std::span<const char> kept = {});

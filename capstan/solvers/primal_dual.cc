@@ -191,31 +191,31 @@ bool IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
   return warm;
 }
 
-// Both are energies: of the momentum that is not balanced, and the merit. A tree counts with at most what
+// Both are energies: of the momentum that is not balanced, and the merit. An object counts with at most what
 // free motion gives it in the step, so that a few bodies in collision do not decide for a heap at rest.
 bool IslandSolver::is_warm_start_nearer(double imbalance, double cold) {
   if (imbalance > kTooFar * cold) return false;  // it would send iterates astray
-  tree_cold.assign(system.num_trees(), 0.0);
+  object_cold.assign(system.num_objects(), 0.0);
   for (int g = 0; g < system.num_groups(); ++g) {
     double sum = 0;
     for (int at = system.contact_start[g]; at < system.contact_start[g + 1]; ++at) sum += contact_merit[at];
     const ConstraintGroup& c = system.group(g);
     for (int p = c.part_begin; p < c.part_end; ++p) {
-      tree_cold[system.local_tree[problem().parts[p].tree]] += sum;
+      object_cold[system.local_object(problem().parts[p].block)] += sum;
     }
   }
   Adv = system.v_star - system.v0;
   system.multiply_A(Adv, impulse);
   double limited_imbalance = 0, limited_cold = 0;
-  for (int t = 0; t < system.num_trees(); ++t) {
-    double tree_imbalance = 0, limit = 0;
-    for (int k = system.start[t]; k < system.start[t + 1]; ++k) {
+  for (int t = 0; t < system.num_objects(); ++t) {
+    double object_imbalance = 0, limit = 0;
+    for (int k = system.object_start[t]; k < system.object_start[t + 1]; ++k) {
       const double d = system.scale[k] * gradient[k], p = system.scale[k] * impulse[k];
-      tree_imbalance += d * d;
+      object_imbalance += d * d;
       limit += p * p;
     }
-    limited_imbalance += std::min(tree_imbalance, limit);
-    limited_cold += std::min(tree_cold[t], limit);
+    limited_imbalance += std::min(object_imbalance, limit);
+    limited_cold += std::min(object_cold[t], limit);
   }
   return limited_imbalance != limited_cold ? limited_imbalance < limited_cold : imbalance < cold;
 }
@@ -295,7 +295,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
         return true;
     }
     result->about_right = merit <= kAboutRight * size;
-    const bool rough = options.rough && system.num_trees() >= kTreesForRough && result->about_right &&
+    const bool rough = options.rough && system.num_objects() >= kObjectsForRough && result->about_right &&
                        merit > kNearlySolved * size;
     result->interrupted = best_alpha == 1 && (rough || closes_any(idle, known.v));
     result->has_duals = result->interrupted;
@@ -308,11 +308,11 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
 // Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others.
 bool IslandSolver::closes_any(std::span<const int> groups, const VecX& v_others) const {
   return std::any_of(groups.begin(), groups.end(), [&](int g) {
-    return !is_idle(problem(), problem().groups[g], 0, [&](int tree) {
-      const int island = system.islands->of_tree[tree];
+    return !is_idle(problem(), problem().groups[g], 0, [&](int block) {
+      const int island = system.islands->of_object[problem().model->blocks[block].object];
       const bool inside = island >= 0 && &system.islands->list[island] == system.island;
-      return inside ? v.data() + system.start[system.local_tree[tree]]
-                    : v_others.data() + problem().model->trees[tree].dof_begin;
+      return inside ? v.data() + system.start[system.local_block[block]]
+                    : v_others.data() + problem().model->blocks[block].dof_begin;
     });
   });
 }

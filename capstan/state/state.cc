@@ -61,7 +61,7 @@ State keyframe_state(const Model& model, const std::string& name) {
 }
 
 std::string why_unsound(const Model& model, const State& state) {
-  const auto num_trees = static_cast<std::int64_t>(model.trees.size());
+  const auto num_trees = static_cast<std::int64_t>(model.objects.size());
   if (state.q.size() != model.num_positions || state.v.size() != model.num_velocities() ||
       (state.a.size() != 0 && state.a.size() != state.v.size()) ||
       state.control.size() != std::ssize(model.actuators) ||
@@ -141,7 +141,7 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   if (header.fingerprint != model.fingerprint || header.num_q != model.num_positions ||
       header.num_v != model.num_velocities() || (header.num_a != 0 && header.num_a != header.num_v) ||
       header.num_control != static_cast<int>(model.actuators.size()) ||
-      (header.num_rest != 0 && header.num_rest != static_cast<std::int64_t>(model.trees.size())) ||
+      (header.num_rest != 0 && header.num_rest != static_cast<std::int64_t>(model.objects.size())) ||
       body != body_bytes(header)) {
     throw InputError(where, "the saved state belongs to another model than this scene",
                      "resume with the scene file, unchanged, that the run was started with");
@@ -180,6 +180,15 @@ std::uint64_t hash(const State& state) {
 
 void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q) {
   move(model, q0, v, dt, q, 0, static_cast<int>(model.stages.size()));
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i)
+    move_object(model, i, q0, v, dt, q);
+}
+
+void move_object(const Model& model, int id, const VecX& q0, const VecX& v, double dt, VecX* q) {
+  const Object& object = model.objects[id];
+  const int first = object.q_begin, n = object.num_positions();
+  object.physics->move(q0.segment(first, n), v.segment(object.dof_begin, object.num_dofs()), dt,
+                       q->segment(first, n));
 }
 
 void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q, int stage_begin,

@@ -54,6 +54,9 @@ void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q)
 void move(const Model& model, const VecX& q0, const VecX& v, double dt, VecX* q, int stage_begin,
           int stage_end);
 
+// The same for one object that is not a tree.
+void move_object(const Model& model, int object, const VecX& q0, const VecX& v, double dt, VecX* q);
+
 // The inverse: v with move(q0, v, 1) = q1 (rotation vectors for quaternions, the shorter way).
 void difference(const Model& model, const VecX& q0, const VecX& q1, VecX* v);
 

@@ -19,12 +19,7 @@ void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<
   velocities->resize(problem.contacts.size());
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin == group.contact_end) continue;
-    Vec6 U = Vec6::Zero();
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const Tree& tree = problem.model->trees[problem.parts[p].tree];
-      U.head(group.num_rows) +=
-          problem.jacobian(group, problem.parts[p]) * v.segment(tree.dof_begin, tree.num_dofs());
-    }
+    const Vec6 U = problem.calc_motion(group, v);
     for (int i = group.contact_begin; i < group.contact_end; ++i) (*velocities)[i] = problem.X[i] * U;
   }
 }
@@ -159,7 +154,7 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
     if (group.contact_begin < group.contact_end) continue;
     const auto parts = problem.parts.begin();
     const bool acts = std::any_of(parts + group.part_begin, parts + group.part_end,
-                                  [&](const GroupPart& x) { return takes_part[x.tree] != 0; });
+                                  [&](const GroupPart& x) { return takes_part[problem.object_of(x)] != 0; });
     if (!acts) continue;
     add_group(group);
     round->groups.back().law_begin = static_cast<int>(round->laws.size());
@@ -172,10 +167,10 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
 // push a board into the floor, the floor would take what the board got, and nothing be left.)
 void add_supports(const Model& model, const Problem& problem, const Contacts& contacts, BounceWorkspace* w) {
   using Impact = BounceWorkspace::Impact;
-  w->takes_part.assign(model.trees.size(), false);
+  w->takes_part.assign(model.objects.size(), false);
   w->is_impact.assign(contacts.size(), false);
   const auto take = [&](const ConstraintGroup& group) {
-    for (int p = group.part_begin; p < group.part_end; ++p) w->takes_part[problem.parts[p].tree] = true;
+    for (int p = group.part_begin; p < group.part_end; ++p) w->takes_part[problem.object_of(problem.parts[p])] = true;
   };
   for (const Impact& x : w->impacts) {
     w->is_impact[x.contact] = true;
@@ -187,7 +182,7 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
       const ConstraintGroup& group = problem.groups[g];
       const bool acts =
           std::any_of(problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
-                      [&](const GroupPart& x) { return w->takes_part[x.tree] != 0; });
+                      [&](const GroupPart& x) { return w->takes_part[problem.object_of(x)] != 0; });
       for (int i = group.contact_begin; acts && i < group.contact_end; ++i) {
         if (w->is_impact[i] != 0 || contacts.kind[i] != ContactKind::touching ||
             contacts.material[i].restitution > 0)
@@ -214,7 +209,7 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
 // impulse.
 void add_drift(const Model& model, const Problem& problem, int part, const VecX& v_before,
                BounceWorkspace* w) {
-  w->idle_sum.assign(model.trees.size(), Vec2::Zero());
+  w->idle_sum.assign(model.objects.size(), Vec2::Zero());
   Vec2 all = Vec2::Zero();
   for (std::size_t k = 0; k < w->impacts.size(); ++k) {
     const BounceWorkspace::Impact& x = w->impacts[k];
@@ -223,12 +218,12 @@ void add_drift(const Model& model, const Problem& problem, int part, const VecX&
     const Vec2 add(n, n * x.idle_part[part]);
     all += add;
     const ConstraintGroup& group = problem.groups[x.group];
-    for (int p = group.part_begin; p < group.part_end; ++p) w->idle_sum[problem.parts[p].tree] += add;
+    for (int p = group.part_begin; p < group.part_end; ++p) w->idle_sum[problem.object_of(problem.parts[p])] += add;
   }
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+  for (std::size_t t = 0; t < model.objects.size(); ++t) {
     const Vec2& sum = w->idle_sum[t].x() > 0 ? w->idle_sum[t] : all;  // all: it is tied to one that was hit
     if (!(sum.x() > 0)) continue;
-    const int begin = model.trees[t].dof_begin, n = model.trees[t].num_dofs();
+    const int begin = model.objects[t].dof_begin, n = model.objects[t].num_dofs();
     w->new_drift.segment(begin, n) -=
         sum.y() / sum.x() * (w->newton.v.segment(begin, n) - v_before.segment(begin, n));
   }
@@ -251,7 +246,7 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
   const double dt = problem.dt, theta = scheme.theta_vq;
   if (w.v_free.size() == 0) {  // contacts that bounce may be late ones only
     w.v_free = motion->v_star;
-    w.is_moved.assign(model.trees.size(), false);
+    w.is_moved.assign(model.objects.size(), false);
   }
   if (w.newton.solvers == nullptr) w.newton = make_newton_workspace(model);
   calc_contact_velocities(problem, problem.v0, &w.v_before);
@@ -266,7 +261,7 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
       const ConstraintGroup& group = problem.groups[g];
       const bool moved =
           std::any_of(problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
-                      [&](const GroupPart& x) { return w.is_moved[x.tree] != 0; });
+                      [&](const GroupPart& x) { return w.is_moved[problem.object_of(x)] != 0; });
       for (int i = group.contact_begin; i < group.contact_end; ++i) {
         const ContactMaterial& m = contacts.material[i];
         if (contacts.kind[i] == ContactKind::withdrawn || !(m.restitution > 0 || moved)) continue;

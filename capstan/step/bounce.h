@@ -48,11 +48,11 @@ struct BounceWorkspace {
   VecX drift, new_drift;  // [dofs] of positions in this step; of all calls (empty: none), and of the last one
   std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
   std::vector<Vec3> v_drift;             // [contacts] of new_drift
-  std::vector<Vec2> idle_sum;            // [trees] normal impulse, and its idle part
+  std::vector<Vec2> idle_sum;            // [objects] normal impulse, and its idle part
   std::vector<Vec3> v_after;             // [contacts of a round]
-  std::vector<char> takes_part;          // [trees] in a round
+  std::vector<char> takes_part;          // [objects] in a round
   std::vector<char> is_impact;           // [contacts] likewise
-  std::vector<char> is_moved;            // [trees] by an impact of this step
+  std::vector<char> is_moved;            // [objects] by an impact of this step
 };
 
 // After assemble(), and once more whenever contacts were added: changes the motion's v*, and the rates at

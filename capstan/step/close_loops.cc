@@ -79,7 +79,7 @@ bool LoopWorkspace::Data::factor(const Model& model, const Problem& problem) {
     if (!in_loop(model, group)) continue;
     for (int a = group.part_begin; a < group.part_end; ++a) {
       for (int b = group.part_begin; b < a; ++b)
-        pattern.pairs.push_back({local[problem.parts[a].tree], local[problem.parts[b].tree]});
+        pattern.pairs.push_back({local[problem.parts[a].block], local[problem.parts[b].block]});
     }
   }
   cholesky.analyze(pattern);
@@ -95,10 +95,10 @@ bool LoopWorkspace::Data::factor(const Model& model, const Problem& problem) {
     if (!in_loop(model, group)) continue;
     for (int a = group.part_begin; a < group.part_end; ++a) {
       const auto Ja = problem.jacobian(group, problem.parts[a]);
-      const int ta = local[problem.parts[a].tree];
+      const int ta = local[problem.parts[a].block];
       for (int b = group.part_begin; b <= a; ++b) {
         const auto Jb = problem.jacobian(group, problem.parts[b]);
-        const int tb = local[problem.parts[b].tree];
+        const int tb = local[problem.parts[b].block];
         // The lower triangle is stored: rows of the later tree.
         const auto& rows = ta >= tb ? Ja : Jb;
         const auto& columns = ta >= tb ? Jb : Ja;
@@ -125,7 +125,7 @@ void LoopWorkspace::Data::calc_change(const Model& model, const Problem& problem
       const double push = -error[at] / (kRelativeSoftness * problem.laws[group.law_begin + r].R);
       for (int p = group.part_begin; p < group.part_end; ++p) {
         const auto J = problem.jacobian(group, problem.parts[p]);
-        d.segment(start[local[problem.parts[p].tree]], J.cols()) += push * J.row(r).transpose();
+        d.segment(start[local[problem.parts[p].block]], J.cols()) += push * J.row(r).transpose();
       }
     }
   }

@@ -11,14 +11,8 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
   const Contacts& contacts = w.contacts;
   forces->resize(contacts.size());
   for (const ConstraintGroup& group : problem.groups) {
-    Vec6 U = Vec6::Zero();
-    if (group.contact_begin < group.contact_end) {
-      for (int p = group.part_begin; p < group.part_end; ++p) {
-        const Tree& tree = problem.model->trees[problem.parts[p].tree];
-        U.head(group.num_rows) +=
-            problem.jacobian(group, problem.parts[p]) * w.newton.v.segment(tree.dof_begin, tree.num_dofs());
-      }
-    }
+    if (group.contact_begin == group.contact_end) continue;
+    const Vec6 U = problem.calc_motion(group, w.newton.v);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       ContactForce& f = (*forces)[i];
       const Mat3& R = problem.R_WC[i];

@@ -29,6 +29,17 @@ void check_finite(const Model& model, const State& before, const State& after, d
                     "if it flies off, stop it with a floor, a joint or damping",
                     before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
   }
+  for (const Object& object : model.objects) {
+    const bool good = object.is_tree() ||
+                      (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
+                       after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
+    if (good) continue;
+    throw StepFailure(fmt::format(
+        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest speed "
+        "before the step: {:g}). Try a smaller time step than {:g} s, or integrator implicit_euler",
+        before.step, before.time, object.physics->kind(), model.bodies[model.links[object.link_begin].body].name,
+        before.v.cwiseAbs().maxCoeff(), dt));
+  }
   for (const ModelJoint& joint : model.joints) {
     const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
                       after.v.segment(joint.v, num_velocities(joint.type)).allFinite();
@@ -63,16 +74,16 @@ void check_solver(const Model& model, const State& state, const Islands& islands
                   const SolverReport& report) {
   if (report.converged) return;
   const Island& island = islands.list[std::max(0, report.worst_island)];
-  const int tree = islands.trees[island.tree_begin];
+  const Object& object = model.objects[islands.objects[island.object_begin]];
   throw StepFailure(fmt::format(
       "step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
       "residual {:.1e} after {} "
-      "iterations{}) among the {} tree(s) with body '{}'. Try a smaller time step, softer contact, "
+      "iterations{}) among the {} object(s) with body '{}'. Try a smaller time step, softer contact, "
       "or let the run go on with "
       "the best iterate",
       state.step, state.time, report.momentum_residual, report.most_iterations,
-      report.at_round_off ? ", all that round-off lets see" : "", island.tree_end - island.tree_begin,
-      model.bodies[model.links[model.trees[tree].link_begin].body].name));
+      report.at_round_off ? ", all that round-off lets see" : "", island.object_end - island.object_begin,
+      model.bodies[model.links[object.link_begin].body].name));
 }
 
 constexpr int kDofsToMove = 48;  // for one thread at a time
@@ -90,14 +101,17 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
   w->tree_kind.assign(model.trees.size(), kFree);
   const auto root_dofs_end = [&](int tree) { return model.links[model.trees[tree].link_begin].dof_end; };
   for (const DofLaw& law : problem.dof_laws) {
-    const int tree = model.links[model.dofs[law.dof].link].tree;
+    const int tree = model.dofs[law.dof].object;
+    if (!model.objects[tree].is_tree()) continue;
     const char kind = law.dof < root_dofs_end(tree) ? kOuter : kInner;
     w->tree_kind[tree] = std::max(w->tree_kind[tree], kind);
   }
   for (const ConstraintGroup& group : problem.groups) {
     for (int p = group.part_begin; p < group.part_end; ++p) {
       // A constraint within the tree does not see the root move: those columns cancel to zero exactly.
-      const int tree = problem.parts[p].tree, n = root_dofs_end(tree) - model.trees[tree].dof_begin;
+      const int tree = problem.parts[p].block;  // and its block
+      if (!model.object_of_block(tree).is_tree()) continue;
+      const int n = root_dofs_end(tree) - model.trees[tree].dof_begin;
       if (w->tree_kind[tree] == kOuter) continue;
       const double* J = problem.jacobians.data() + problem.parts[p].jacobian;
       const bool moved = std::any_of(J, J + n * group.num_rows, [](double x) { return x != 0; });
@@ -112,9 +126,8 @@ void balance_trees_with_inner_constraints(const Model& model, const State& state
 }
 
 // For one thread at a time.
-int num_trees_to_move(const Model& model) {
-  return std::max(1,
-                  kDofsToMove * static_cast<int>(model.trees.size()) / std::max(1, model.num_velocities()));
+int num_objects_to_move(const Model& model) {
+  return std::max(1, kDofsToMove * model.num_objects() / std::max(1, model.num_velocities()));
 }
 
 // Looks where the velocities of the solver lead. Contacts that hold apart what would not have met are
@@ -130,24 +143,23 @@ bool revise_contacts(const Model& model, const State& state, double dt, bool gli
                                            &w->problem, &w->newton);
   if (!any_late) return withdrawn;
   w->next.q = state.q;
-  const std::vector<int>& trees = w->late.trees;
-  const int num_trees = static_cast<int>(trees.size());
-  threads.for_each_block(num_trees, num_trees_to_move(model), [&](int begin, int end) {
+  const std::vector<int>& objects = w->late.objects;
+  threads.for_each_block(static_cast<int>(objects.size()), num_objects_to_move(model), [&](int begin, int end) {
     for (int k = begin; k < end; ++k) {
-      move_on(model, state, w->next.v, dt, trees[k], &w->motion, &w->next.q, &w->late.end);
+      move_on(model, state, w->next.v, dt, objects[k], &w->motion, &w->next.q, &w->late.end);
     }
   });
   return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts) ||
          withdrawn;
 }
 
-// Whether enough trees move.
+// Whether enough objects move.
 bool is_work_for_threads(const Model& model, const Workspace& w) {
-  const auto is = [](const std::vector<char>& list, int tree) { return !list.empty() && list[tree] != 0; };
+  const auto is = [](const std::vector<char>& list, int object) { return !list.empty() && list[object] != 0; };
   int work = 0;
-  for (int t = 0; t < static_cast<int>(model.trees.size()) && work < kSquaredDofsForThreads; ++t) {
-    const int n = model.trees[t].num_dofs();
-    if (!is(w.unchanged.trees, t) && !is(w.sleep.asleep, t)) work += n * n;
+  for (int b = 0; b < static_cast<int>(model.blocks.size()) && work < kSquaredDofsForThreads; ++b) {
+    const int object = model.blocks[b].object, n = model.blocks[b].size;
+    if (!is(w.unchanged.objects, object) && !is(w.sleep.asleep, object)) work += n * n;
   }
   return work >= kSquaredDofsForThreads;
 }
@@ -206,18 +218,18 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
   const Threads one;
   const Threads& threads = w->threads.count() > 1 && is_work_for_threads(model, *w) ? w->threads : one;
   for (bool again = true; again;) {
-    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.trees, threads,
+    calc_free_motion(model, *state, input, dt, theta, w->sleep.asleep, w->unchanged.objects, threads,
                      &w->motion);
     check_free_motion(model, *state, w->motion, options);
     deadline.check();
     report.times.free_motion += lap();
     collide(model, w->motion.placement, {&w->motion.velocity, &w->motion.v_star, dt, glides}, w->sleep.asleep,
-            w->unchanged.trees, threads, &w->collision, &w->contacts);
+            w->unchanged.objects, threads, &w->collision, &w->contacts);
     report.times.collide += lap();
     again = wake_touched(model, w->contacts, &w->sleep);
     if (again) continue;
     assemble(model, *state, input, w->motion, w->contacts, dt, options.contact, &w->assembly, &w->problem,
-             w->sleep.asleep, w->unchanged.trees, threads);
+             w->sleep.asleep, w->unchanged.objects, threads);
     add_drives(*state, theta, &w->motion, &w->assembly, &w->problem);
     w->problem.deadline = &deadline;
     deadline.check();
@@ -226,7 +238,7 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     begin_late_contacts(&w->late);
     NewtonOptions newton = options.newton;
     const std::vector<double>& ways = w->collision.way;
-    newton.rough = static_cast<int>(model.trees.size()) >= kTreesForRough && !ways.empty() &&
+    newton.rough = model.num_objects() >= kObjectsForRough && !ways.empty() &&
                    is_fast(*std::max_element(ways.begin(), ways.end()), w->late);
     newton.settle_friction = false;
     report.solver = solve_newton(w->problem, newton, threads, &w->newton, w->assembly.kept);
@@ -328,6 +340,25 @@ Mechanics calc_mechanics(const Model& model, const State& state) {
   m.spring = calc_spring_energy(model, state.q);
   m.momentum = calc_momentum(model, placement, velocity);
   m.center_of_mass = calc_center_of_mass(model, placement);
+  Vec3 moment = Vec3::Zero();
+  double mass = 0;
+  for (const Object& object : model.objects) {
+    if (object.is_tree()) continue;
+    const auto q = state.q.segment(object.q_begin, object.num_positions());
+    const auto v = state.v.segment(object.dof_begin, object.num_dofs());
+    Vec3 own;
+    const double own_mass = object.physics->calc_mass(q, &own);
+    mass += own_mass;
+    moment += own;
+    m.kinetic += object.physics->calc_kinetic_energy(q, v);
+    m.spring += object.physics->calc_elastic_energy(q);
+    m.gravity -= model.options.gravity.dot(own);
+    m.momentum += object.physics->calc_momentum(q, v);
+  }
+  if (mass > 0) {
+    const double of_trees = total_mass(model);
+    m.center_of_mass = (of_trees * m.center_of_mass + moment) / (of_trees + mass);
+  }
   return m;
 }
 

@@ -6,21 +6,11 @@
 namespace capstan {
 namespace {
 
-int tree_of_dof(const Model& model, int dof) {
-  return model.links[model.dofs[dof].link].tree;
-}
-
-void find_positions(const Model& model, std::vector<int>* positions) {
-  positions->clear();
-  for (const Tree& tree : model.trees)
-    positions->push_back(model.stages[model.links[tree.link_begin].stage_begin].q);
-  positions->push_back(model.num_positions);
-}
-
 void find_apt(const Model& model, std::vector<char>* is_apt) {
-  is_apt->assign(model.trees.size(), true);
+  is_apt->assign(model.objects.size(), true);
+  std::fill(is_apt->begin() + static_cast<long>(model.trees.size()), is_apt->end(), char{false});
   const auto exclude_link = [&](int link) {
-    if (link > 0) (*is_apt)[model.links[link].tree] = false;
+    if (link > 0) (*is_apt)[model.links[link].object] = false;
   };
   const auto exclude = [&](const Transmission& transmission) {
     for (const auto& term : transmission.terms) exclude_link(model.dofs[term.dof].link);
@@ -51,10 +41,9 @@ bool have_same_bits(const VecX& a, const VecX& b) {
 
 void find_unchanged(const Model& model, const State& before, const State& state, const Input& input,
                     const StepSettings& settings, UnchangedWorkspace* w) {
-  const int n = static_cast<int>(model.trees.size());
+  const int n = model.num_objects();
   if (static_cast<int>(w->is_apt.size()) != n) {
     find_apt(model, &w->is_apt);
-    find_positions(model, &w->positions);
     w->is_pushed.assign(n, false);
     w->is_known = false;
   }
@@ -63,30 +52,30 @@ void find_unchanged(const Model& model, const State& before, const State& state,
                         have_same_bits(w->surface_scale, input.surface_scale);
   w->settings = settings;
   w->surface_scale = input.surface_scale;
-  w->trees.clear();
+  w->objects.clear();
   if (is_known) {
-    w->trees.resize(n);
+    w->objects.resize(n);
     for (int t = 0; t < n; ++t) {
-      const Tree& tree = model.trees[t];
-      w->trees[t] =
+      const Object& object = model.objects[t];
+      w->objects[t] =
           w->is_apt[t] != 0 && w->is_pushed[t] == 0 &&
-          have_same_bits(before.v, state.v, tree.dof_begin, tree.dof_end) &&
-          (state.a.size() == 0 || have_same_bits(before.a, state.a, tree.dof_begin, tree.dof_end)) &&
-          have_same_bits(before.q, state.q, w->positions[t], w->positions[t + 1]);
+          have_same_bits(before.v, state.v, object.dof_begin, object.dof_end) &&
+          (state.a.size() == 0 || have_same_bits(before.a, state.a, object.dof_begin, object.dof_end)) &&
+          have_same_bits(before.q, state.q, object.q_begin, object.q_end);
     }
   }
   std::fill(w->is_pushed.begin(), w->is_pushed.end(), char{false});
-  const auto push = [&](int tree) {
-    if (tree < 0) return;
-    w->is_pushed[tree] = true;
-    if (is_known) w->trees[tree] = false;
+  const auto push = [&](int object) {
+    if (object < 0) return;
+    w->is_pushed[object] = true;
+    if (is_known) w->objects[object] = false;
   };
   for (int k = 0; k < std::min<int>(input.generalized_force.size(), model.num_velocities()); ++k) {
-    if (input.generalized_force[k] != 0) push(tree_of_dof(model, k));
+    if (input.generalized_force[k] != 0) push(model.dofs[k].object);
   }
   for (const BodyForce& f : input.body_forces) {
     if (f.body >= 0 && f.body < static_cast<int>(model.bodies.size()))
-      push(model.links[model.bodies[f.body].link].tree);
+      push(model.links[model.bodies[f.body].link].object);
   }
 }
 

@@ -1,4 +1,4 @@
-// What the last step left as it was is not computed again: a tree whose every bit of q, v and a, and of what
+// What the last step left as it was is not computed again: an object whose every bit of q, v and a, and of what
 // acts on it, is that of the step before has its free motion in the workspace; contacts among such trees, and
 // with the world, are there, and in the problem; and where nothing else touches them, so is the answer, with
 // its certificate. No bit of any result is another than without.
@@ -29,17 +29,16 @@ struct StepSettings {
 };
 
 struct UnchangedWorkspace {
-  std::vector<char> trees;  // [trees] that are unchanged in this step; empty: none
+  std::vector<char> objects;  // [objects] that are unchanged in this step; empty: none
 
   bool is_known = false;       // the rest of the step's workspace is what the last one left
-  std::vector<char> is_apt;    // [trees] that nothing of the model acts on but contacts and joints
-  std::vector<int> positions;  // [trees] where its q begins; then the end
+  std::vector<char> is_apt;    // [objects] that nothing of the model acts on but contacts and joints
   StepSettings settings;       // of the last step
   VecX surface_scale;
-  std::vector<char> is_pushed;  // [trees] by forces of the input, then or now
+  std::vector<char> is_pushed;  // [objects] by forces of the input, then or now
 };
 
-// Before a step: which trees are as they were at the beginning of the last one, `before`.
+// Before a step: which objects are as they were at the beginning of the last one, `before`.
 void find_unchanged(const Model& model, const State& before, const State& state, const Input& input,
                     const StepSettings& settings, UnchangedWorkspace* workspace);
 

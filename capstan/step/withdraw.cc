@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "capstan/contacts/meet.h"
+#include "capstan/dynamics/objects.h"
 #include "capstan/laws/contact_laws.h"
-#include "capstan/math/branch_matrix.h"
 
 namespace capstan {
 namespace {
@@ -26,10 +26,10 @@ struct Withdrawal {
   Problem& problem;
   NewtonWorkspace& newton;
   const Placement& placement = problem.motion->placement;
-  int trees[2] = {-1, -1};  // of the pair that is being looked at
+  int objects[2] = {-1, -1};  // of the pair that is being looked at
 
-  Eigen::VectorBlock<VecX> segment(VecX& x, int tree) const {
-    return x.segment(model.trees[tree].dof_begin, model.trees[tree].num_dofs());
+  Eigen::VectorBlock<VecX> segment(VecX& x, int object) const {
+    return x.segment(model.objects[object].dof_begin, model.objects[object].num_dofs());
   }
 
   // Contacts that are not of shapes that touched at the beginning, in order of pairs.
@@ -55,7 +55,7 @@ struct Withdrawal {
     const int link = model.shapes[shape].link;
     if (link == 0) return true;
     const Vec6& V = collision.V_led[link];
-    const Vec3 arm = placement.X_WL[link].p - placement.origin[model.links[link].tree];
+    const Vec3 arm = placement.X_WL[link].p - placement.origin[model.links[link].object];
     const double way = problem.dt * ((V.tail<3>() + cross(V.head<3>(), arm)).norm() +
                                      V.head<3>().norm() * c.bounding_radius);
     return way < kSlow * c.bounding_radius;
@@ -88,7 +88,7 @@ struct Withdrawal {
                         V(parent_link(model, link)), problem.dt);
   }
 
-  // w.change becomes what the impulses of these contacts did to the velocities of the pair's trees,
+  // w.change becomes what the impulses of these contacts did to the velocities of the pair's objects,
   // w.v_without is v without it.
   void calc_velocity_without(std::span<const Entry> pair) {
     w.change.resize(model.num_velocities());
@@ -99,21 +99,23 @@ struct Withdrawal {
         for (int p = group.part_begin; p < group.part_end; ++p) f(entry, group, problem.parts[p]);
       }
     };
-    trees[0] = trees[1] = -1;
+    objects[0] = objects[1] = -1;
     each_part([&](const Entry&, const ConstraintGroup&, const GroupPart& part) {
-      if (trees[0] < 0) trees[0] = part.tree;
-      if (part.tree != trees[0]) trees[1] = part.tree;
-      segment(w.change, part.tree).setZero();
+      const int object = problem.object_of(part);
+      if (objects[0] < 0) objects[0] = object;
+      if (object != objects[0]) objects[1] = object;
+      segment(w.change, object).setZero();
     });
     each_part([&](const Entry& entry, const ConstraintGroup& group, const GroupPart& part) {
       const Vec6 U = problem.X[entry.contact].transpose() * newton.impulse[entry.contact];
       const auto J = problem.jacobian(group, part);
-      for (int r = 0; r < group.num_rows; ++r) segment(w.change, part.tree) += U[r] * J.row(r).transpose();
+      const DofBlock& block = model.blocks[part.block];
+      for (int r = 0; r < group.num_rows; ++r)
+        w.change.segment(block.dof_begin, block.size) += U[r] * J.row(r).transpose();
     });
-    for (const int t : trees) {
+    for (const int t : objects) {
       if (t < 0) continue;
-      solve_in_place(model.system_pattern, problem.motion->A_factor.data(), w.change.data(),
-                     model.trees[t].dof_begin, model.trees[t].dof_end);
+      solve_A(model, *problem.motion, t, &w.change);
       segment(w.v_without, t) = segment(w.v, t) - segment(w.change, t);
     }
   }
@@ -130,7 +132,7 @@ struct Withdrawal {
       contacts.kind[entry.contact] = ContactKind::withdrawn;
       w.groups.push_back(entry.group);
     }
-    for (const int t : trees) {
+    for (const int t : objects) {
       if (t >= 0) segment(newton.v, t) -= segment(w.change, t);
     }
   }

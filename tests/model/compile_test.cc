@@ -50,7 +50,7 @@ TEST(Compile, BodiesAreDepthFirstWhateverTheOrderOfTheScene) {
   EXPECT_EQ(model.trees[0].link_end, 5);
   EXPECT_EQ(model.trees[0].num_dofs(), 4);
   EXPECT_EQ(model.trees[1].dof_begin, 4);
-  EXPECT_EQ(model.links[0].tree, -1);
+  EXPECT_EQ(model.links[0].object, -1);
   EXPECT_EQ(model.find_body("nobody"), -1);
   // Row of d: itself and its ancestors a and b, not its cousin c.
   const int d = 2, c = 3;
@@ -77,8 +77,8 @@ TEST(Compile, SubtreesAreContiguousRangesOfLinksAndDofs) {
         while (up > l) up = model.links[up].parent;
         EXPECT_EQ(up == l, m >= l && m < link.subtree_end) << l << " " << m;
       }
-      EXPECT_EQ(link.tree, link.parent == 0 ? link.tree : model.links[link.parent].tree);
-      EXPECT_TRUE(l >= model.trees[link.tree].link_begin && l < model.trees[link.tree].link_end);
+      EXPECT_EQ(link.object, link.parent == 0 ? link.object : model.links[link.parent].object);
+      EXPECT_TRUE(l >= model.trees[link.object].link_begin && l < model.trees[link.object].link_end);
       for (int k = link.dof_begin; k < link.dof_end; ++k) EXPECT_EQ(model.dofs[k].link, l);
     }
     EXPECT_EQ(dof, model.num_velocities());

@@ -129,7 +129,7 @@ double calc_rounding(const test::StepProblem& s) {
     }
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const auto J = problem.jacobian(group, problem.parts[p]);
-      const Tree& tree = s.model.trees[problem.parts[p].tree];
+      const Tree& tree = s.model.trees[problem.parts[p].block];
       net.segment(tree.dof_begin, tree.num_dofs()) += J.transpose() * f.head(group.num_rows);
       error.segment(tree.dof_begin, tree.num_dofs()) += J.cwiseAbs().transpose() * size.head(group.num_rows);
     }

@@ -59,14 +59,14 @@ TEST(IslandSystem, IsThatOfDenseMatrices) {
     find_islands(p, std::vector<char>(p.groups.size(), 1), &islands);
     MatX A(n, n);
     expand(model.system_pattern, motion.A.data(), 0, n, A);
-    std::vector<int> local_tree(model.trees.size());
+    std::vector<int> local_block(model.trees.size());
     for (const Island& island : islands.list) {
-      system.begin(p, islands, island, local_tree.data(), 3);
+      system.begin(p, islands, island, local_block.data(), 3);
       const int m = system.num_dofs();
       // Columns of the identity that the island has.
       MatX P = MatX::Zero(n, m);
-      for (int t = 0; t < system.num_trees(); ++t) {
-        const Tree& tree = system.tree(t);
+      for (int t = 0; t < system.num_objects(); ++t) {
+        const Object& tree = system.object(t);
         P.block(tree.dof_begin, system.start[t], tree.num_dofs(), tree.num_dofs()).setIdentity();
         larger += tree.num_dofs() > 16;
       }
@@ -82,7 +82,7 @@ TEST(IslandSystem, IsThatOfDenseMatrices) {
         const ConstraintGroup& group = system.group(g);
         MatX whole = MatX::Zero(group.num_rows, n);
         for (int k = group.part_begin; k < group.part_end; ++k) {
-          const Tree& tree = model.trees[p.parts[k].tree];
+          const Tree& tree = model.trees[p.parts[k].block];
           whole.middleCols(tree.dof_begin, tree.num_dofs()) += p.jacobian(group, p.parts[k]);
         }
         J.push_back(whole * P);

@@ -57,7 +57,7 @@ VecX constraint_impulse(const Simulation& run) {
   for (const ConstraintGroup& group : problem.groups) {
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       for (int p = group.part_begin; p < group.part_end; ++p) {
-        const Tree& tree = run.model.trees[problem.parts[p].tree];
+        const Tree& tree = run.model.trees[problem.parts[p].block];
         const auto J = problem.jacobian(group, problem.parts[p]);
         sum.segment(tree.dof_begin, tree.num_dofs()) +=
             (problem.X[i].leftCols(group.num_rows) * J).transpose() * run.workspace.newton.impulse[i];

@@ -43,7 +43,7 @@ MatX scalar_rows(const Problem& problem) {
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin != group.contact_end) continue;
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      const Tree& tree = model.trees[problem.parts[p].tree];
+      const Tree& tree = model.trees[problem.parts[p].block];
       J.block(group.law_begin, tree.dof_begin, group.num_rows, tree.num_dofs()) +=
           problem.jacobian(group, problem.parts[p]);
     }
