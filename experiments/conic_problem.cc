@@ -32,7 +32,7 @@ ConicProblem conic_problem(const Problem& problem) {
           data.mu_xx, Vec3(data.slip, data.slip, 1 / data.normal.c0), data.normal.v_hat, {}};
       for (int p = group.part_begin; p < group.part_end; ++p) {
         row.parts.push_back({problem.parts[p].block, problem.X[i].leftCols(group.num_rows) *
-                                                        problem.jacobian(group, problem.parts[p])});
+                                                         problem.jacobian(group, problem.parts[p])});
       }
       conic.contacts.push_back(row);
     }

@@ -82,8 +82,8 @@ double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, dou
   return (x.centre - y.centre).norm() + (x.around + y.around > 0 ? (x.turn - y.turn).norm() * radius : 0.0);
 }
 
-// Marks those movers of an object that go elsewhere than when they were looked at. What leaves the box that was
-// searched around its way gets a larger one; returns whether there is any such.
+// Marks those movers of an object that go elsewhere than when they were looked at. What leaves the box that
+// was searched around its way gets a larger one; returns whether there is any such.
 bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
   bool strays = false;
   for (int k = w->first_mover[object]; k < w->first_mover[object + 1]; ++k) {
@@ -159,8 +159,8 @@ LateWorkspace make_late_workspace(const Model& model) {
                      return model.links[x.link].object < model.links[y.link].object;
                    });
   std::partial_sum(w.first_mover.begin(), w.first_mover.end(), w.first_mover.begin());
-  w.objects_in_block = std::max(1, kMoversInBlock * model.num_objects() /
-                                     std::max(1, static_cast<int>(w.movers.size())));
+  w.objects_in_block =
+      std::max(1, kMoversInBlock * model.num_objects() / std::max(1, static_cast<int>(w.movers.size())));
   w.most.resize(model.objects.size());
   w.strays.resize(model.objects.size());
   w.ways.resize(w.tolerance.size());

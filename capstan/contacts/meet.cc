@@ -91,10 +91,9 @@ RigidMotion link_motion(const Model& model, const Placement& placement, int link
   const auto goes = [](const Stage& stage) {
     return stage.type == StageType::free || stage.type == StageType::prismatic;
   };
-  const bool is_free =
-      !model.objects[l.object].is_tree() ||
-      (l.parent == 0 &&
-       std::any_of(model.stages.begin() + l.stage_begin, model.stages.begin() + l.stage_end, goes));
+  const bool is_free = !model.objects[l.object].is_tree() ||
+                       (l.parent == 0 && std::any_of(model.stages.begin() + l.stage_begin,
+                                                     model.stages.begin() + l.stage_end, goes));
   const double square = turn.squaredNorm();
   const auto straight = [&](const Vec3& p) {
     return RigidMotion{p, linear + cross(turn, Vec3(p - origin)), turn};

@@ -9,8 +9,8 @@ namespace capstan {
 namespace {
 
 constexpr int kMostIterations = 50, kMostHalvings = 20;
-constexpr double kSolved = 1e-10;   // of the momentum that free motion changes, or of the largest force
-constexpr double kDescent = 1e-4;   // of what the residual would fall by, were it linear
+constexpr double kSolved = 1e-10;    // of the momentum that free motion changes, or of the largest force
+constexpr double kDescent = 1e-4;    // of what the residual would fall by, were it linear
 constexpr double kRoundOff = 1e-13;  // of the momentum
 
 auto dofs_of(const Object& object, VecX& x) {
@@ -149,8 +149,8 @@ void multiply_A(const Model& model, const Motion& motion, int id, const VecX& x,
   if (object.is_tree()) {
     multiply(model.system_pattern, motion.A.data(), x.data(), y->data(), object.dof_begin, object.dof_end);
   } else {
-    motion_of(model, motion, id).factor.matrix.multiply(x.data() + object.dof_begin,
-                                                        y->data() + object.dof_begin);
+    motion_of(model, motion, id)
+        .factor.matrix.multiply(x.data() + object.dof_begin, y->data() + object.dof_begin);
   }
 }
 

@@ -10,9 +10,7 @@ namespace {
 // f(tree) once for each tree that a transmission acts on.
 template <class F>
 void each_tree(const Model& model, const Transmission& transmission, const F& f) {
-  const auto tree_of = [&](const Transmission::Term& term) {
-    return model.dofs[term.dof].object;
-  };
+  const auto tree_of = [&](const Transmission::Term& term) { return model.dofs[term.dof].object; };
   const auto& terms = transmission.terms;
   if (transmission.tree >= 0) return f(transmission.tree);
   for (auto i = terms.begin(); i != terms.end(); ++i) {

@@ -26,7 +26,7 @@ struct Placement {
   std::vector<Vec3> origin;           // [objects] O_t [m], world
   std::vector<Vec6> S;                // [dofs] about O_t
   std::vector<RigidInertia> inertia;  // [links] about O_t
-  VecX q;  // where this is, of objects that are not trees; empty: there are none
+  VecX q;                             // where this is, of objects that are not trees; empty: there are none
 };
 
 // How everything moves, at one q and v. Written by calc_velocity.

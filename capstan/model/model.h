@@ -179,8 +179,8 @@ struct Model {
   std::vector<Link> links;
   std::vector<Stage> stages;
   std::vector<Tree> trees;
-  std::vector<Object> objects;  // trees first
-  std::vector<DofBlock> blocks;    // of the objects, in order
+  std::vector<Object> objects;   // trees first
+  std::vector<DofBlock> blocks;  // of the objects, in order
   std::vector<ModelDof> dofs;
   BranchPattern pattern;  // of the mass matrix, over all dofs
   BranchPattern

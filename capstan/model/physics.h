@@ -1,11 +1,11 @@
 // What every stage asks of an object that is not a kinematic tree: a rod, a soft body, masses on springs. One
-// class for each kind; add_object() puts an instance into a model, and from there on it falls, touches, rests,
-// sleeps, is saved and judged like everything else.
+// class for each kind; add_object() puts an instance into a model, and from there on it falls, touches,
+// rests, sleeps, is saved and judged like everything else.
 //
-// An object has positions q, velocities v in *blocks* of at most six dofs, and *carriers*: what a contact point
-// sits on, a node, an edge, a triangle. Carriers are links of the model without joints: shapes are attached to
-// them, and collision moves them as rigid. The velocity of a point of a carrier is linear in the velocities of
-// a few blocks,
+// An object has positions q, velocities v in *blocks* of at most six dofs, and *carriers*: what a contact
+// point sits on, a node, an edge, a triangle. Carriers are links of the model without joints: shapes are
+// attached to them, and collision moves them as rigid. The velocity of a point of a carrier is linear in the
+// velocities of a few blocks,
 //
 //   v_W(p) = sum of J_b v_b,
 //
@@ -38,8 +38,8 @@ struct ObjectLayout {
 
 // What of one block moves a point: 3 rows, world axes.
 struct PointPart {
-  int block = 0;  // of the object
-  int size = 0;   // its dofs
+  int block = 0;                  // of the object
+  int size = 0;                   // its dofs
   std::array<double, 18> J = {};  // 3 x size, column-major
 };
 constexpr int kMostPointParts = 4;  // a tet has four nodes
@@ -70,7 +70,8 @@ class Physics {
   virtual int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const = 0;
 
   // m(v) and A of a step. Returns the largest impulse of a single force in it [N s], for round-off.
-  virtual double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const = 0;
+  virtual double calc_system(const ObjectStep& step, const ConstVector& v, Vector m,
+                             BlockMatrix* A) const = 0;
   // Forces that are not linear in q and v: free motion needs more than one Newton step, with any scheme.
   virtual bool is_linear() const { return false; }
   virtual void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const = 0;

@@ -94,7 +94,8 @@ struct Assembler {
     const ConstraintGroup& group = problem.groups[g];
     if (g >= static_cast<int>(w.old_groups.size()) || !(group == w.old_groups[g])) return false;
     for (int p = group.part_begin; p < group.part_end; ++p) {
-      if (unchanged[problem.object_of(problem.parts[p])] == 0 || !(problem.parts[p] == w.old_parts[p])) return false;
+      if (unchanged[problem.object_of(problem.parts[p])] == 0 || !(problem.parts[p] == w.old_parts[p]))
+        return false;
     }
     return std::all_of(contacts.is_same.begin() + group.contact_begin,
                        contacts.is_same.begin() + group.contact_end, [](char same) { return same != 0; });
@@ -208,7 +209,8 @@ struct Assembler {
       const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
       // One or two contacts have fewer rows apart than together; those on what is not rigid have no common
       // motion.
-      const bool apart = end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
+      const bool apart =
+          end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
       for (int i = begin; i < end; i += apart ? 1 : end - begin) {
         ConstraintGroup group = begin_group(apart ? 3 : 6);
         group.contact_begin = i;
@@ -287,7 +289,8 @@ struct Assembler {
     const Mat3 R = frame_from_z(contacts.normal[i]);
     // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
     const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
-                       is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) && is_sphere(contacts.shape_b[i]);
+                       is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) &&
+                       is_sphere(contacts.shape_b[i]);
     const Vec3 to_b =
         apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
     const Vec3 p_a = contacts.p_WC[i] - to_b, p_b = contacts.p_WC[i] + to_b;

@@ -38,11 +38,10 @@ struct Delassus {
 
   // Whether a group touches nothing but single bodies.
   bool has_bodies_only(const ConstraintGroup& group) const {
-    return std::all_of(
-        problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
-        [&](const GroupPart& p) {
-          return model.blocks[p.block].size == 6 && is_tree(p) && inverse(p.block).is_body;
-        });
+    return std::all_of(problem.parts.begin() + group.part_begin, problem.parts.begin() + group.part_end,
+                       [&](const GroupPart& p) {
+                         return model.blocks[p.block].size == 6 && is_tree(p) && inverse(p.block).is_body;
+                       });
   }
 
   // The diagonal of a contact's W, in its frame, when has_bodies_only().

@@ -59,7 +59,8 @@ void find_islands(const Problem& problem, const std::vector<char>& uses, Islands
     return acts ? islands->of_object[problem.object_of(problem.parts[group.part_begin])] : -1;
   };
   distribute(
-      n, [&](int t) { return islands->of_object[t]; }, &Island::object_begin, &Island::object_end, &islands->objects);
+      n, [&](int t) { return islands->of_object[t]; }, &Island::object_begin, &Island::object_end,
+      &islands->objects);
   distribute(static_cast<int>(problem.groups.size()), island_of_group, &Island::group_begin,
              &Island::group_end, &islands->groups);
   distribute(

@@ -2,8 +2,8 @@
 //
 //   min over v   1/2 (v - v*)^T A (v - v*) + sum of l_i(J_i v)
 //
-// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each block of
-// dofs that it touches:
+// Constraints are in *groups*. A group has up to six rows U = J v, where J has a dense block for each block
+// of dofs that it touches:
 //
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
 //                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
@@ -38,9 +38,10 @@ struct ConstraintGroup {
 };
 
 struct GroupPart {
-  int block = 0;      // of the model
-  int jacobian = 0;   // in Problem::jacobians: num_rows x dofs of the block, column-major
-  int last_dof = -1;  // of a tree: all columns but those of this dof and its ancestors are zero; -1: not known
+  int block = 0;     // of the model
+  int jacobian = 0;  // in Problem::jacobians: num_rows x dofs of the block, column-major
+  int last_dof =
+      -1;  // of a tree: all columns but those of this dof and its ancestors are zero; -1: not known
   bool operator==(const GroupPart&) const = default;
 };
 
@@ -119,9 +120,9 @@ struct AssemblyWorkspace {
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Objects
-// that are `asleep` ([objects], or empty for none) have no constraints. Of objects that are `unchanged` (likewise)
-// since the last call, with the same workspace and problem, A and all velocities are what they were: contacts
-// among them that have not changed either are not made anew.
+// that are `asleep` ([objects], or empty for none) have no constraints. Of objects that are `unchanged`
+// (likewise) since the last call, with the same workspace and problem, A and all velocities are what they
+// were: contacts among them that have not changed either are not made anew.
 void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
               const Contacts& contacts, double dt, const ContactOptions& options,
               AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {},

@@ -68,9 +68,8 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
       const ContactData& data = problem.contacts[i];
       const Vec3 gamma = answer.impulse[i], impulse_W = R * gamma;
       const Vec3 velocity =
-          R.transpose() *
-          (point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_b[i], p) -
-           point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_a[i], p));
+          R.transpose() * (point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_b[i], p) -
+                           point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_a[i], p));
       add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
       add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
       Vec3 expected;

@@ -9,7 +9,8 @@ namespace capstan {
 namespace {
 
 // An object's momentum is balanced to so many times the tolerance, of its own impulses in this step. Momentum
-// that it has from before, and what other objects have, do not count there: a fast or heavy one would hide it.
+// that it has from before, and what other objects have, do not count there: a fast or heavy one would hide
+// it.
 constexpr double kObjectTolerance = 100;
 constexpr double kRoundOff = 1e-13;  // of the island's momentum
 
@@ -117,7 +118,8 @@ bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, Isl
     }
     object_residual[t] = r_t;
     object_impulse[t] = j_t;
-    objects_are_solved = objects_are_solved && std::sqrt(r_t) <= kObjectTolerance * tolerance * std::sqrt(j_t);
+    objects_are_solved =
+        objects_are_solved && std::sqrt(r_t) <= kObjectTolerance * tolerance * std::sqrt(j_t);
     j += j_t;
     r += r_t;
   }

@@ -218,7 +218,8 @@ struct IslandSolver {
   void evaluate_impulses();
   bool is_solved(const NewtonOptions& options, double tolerance, IslandResult* result);
   double residual_of_objects(double smallest);
-  std::vector<double> object_residual, object_impulse;  // [objects] squared, scaled as in the stopping test [J]
+  std::vector<double> object_residual,
+      object_impulse;  // [objects] squared, scaled as in the stopping test [J]
   bool try_level();
   bool try_guess(const NewtonOptions& options, double* cost, IslandResult* result);
   double friction = 0, pressure = 0;  // [N s] sums over contacts, where evaluate() was last

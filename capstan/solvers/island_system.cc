@@ -278,7 +278,8 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
     has_trees_only_ = false;
     const ObjectMotion& motion = motion_of(model, *p.motion, all.objects[i.object_begin + o]);
     const int first = local_block[object.block_begin];
-    for (int b = first; b < num_blocks(); ++b) diagonal_[b] = motion.factor.matrix.block(b - first, b - first);
+    for (int b = first; b < num_blocks(); ++b)
+      diagonal_[b] = motion.factor.matrix.block(b - first, b - first);
     for (int k = 0; k < static_cast<int>(motion.pairs.size()); ++k) {
       const auto [low, high] = std::minmax(motion.pairs[k][0], motion.pairs[k][1]);
       couplings_.push_back({first + high, first + low, motion.factor.matrix.pair_block(k), false});
@@ -541,7 +542,8 @@ void IslandSystem::fill_once() {
   H.set_zero_off_diagonal();
   for (int b = 0; b < num_blocks(); ++b) {
     const int n = pattern_.sizes[b];
-    std::copy_n(diagonal_[b] != nullptr ? diagonal_[b] : A_values_.data() + A_start_[b], n * n, H.block(b, b));
+    std::copy_n(diagonal_[b] != nullptr ? diagonal_[b] : A_values_.data() + A_start_[b], n * n,
+                H.block(b, b));
   }
   for (int k = 0; k < static_cast<int>(couplings_.size()); ++k) {
     const Coupling& c = couplings_[k];

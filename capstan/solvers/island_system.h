@@ -1,7 +1,7 @@
 // One island of a problem in its own coordinates: the dofs of its objects one after the other, in blocks, its
-// groups and contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity, and the
-// Newton system (A + J^T G J) dv = -gradient. Blocks that no constraint touches are eliminated once, in the
-// first of these systems. Memory only grows.
+// groups and contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity,
+// and the Newton system (A + J^T G J) dv = -gradient. Blocks that no constraint touches are eliminated once,
+// in the first of these systems. Memory only grows.
 #pragma once
 
 #include <span>
@@ -47,7 +47,7 @@ struct IslandSystem {
     return problem->model->objects[islands->objects[island->object_begin + i]];
   }
   int local_object(int block) const { return object_of_block_[local_block[block]]; }  // block of the model
-  void gather(const VecX& from, Vector to) const;  // the island's part
+  void gather(const VecX& from, Vector to) const;                                     // the island's part
   int local_dof(int dof) const {
     int block = problem->model->objects[problem->model->dofs[dof].object].block_begin;
     while (dof >= problem->model->blocks[block].dof_begin + problem->model->blocks[block].size) ++block;
@@ -95,13 +95,14 @@ struct IslandSystem {
   std::vector<ColumnsInBlock> columns_;
   std::vector<int> A_start_;          // [blocks] in A_values_: those of trees
   std::vector<int> object_of_block_;  // [blocks] local
-  // A of objects that are not trees: the blocks of the model's matrices, and which pairs of pattern_ they are.
+  // A of objects that are not trees: the blocks of the model's matrices, and which pairs of pattern_ they
+  // are.
   struct Coupling {
     int row, column;  // local blocks, row >= column
     const double* values;
     bool is_constant;  // one of the two is frozen
   };
-  std::vector<Coupling> couplings_;  // off the diagonal, the first pairs of pattern_
+  std::vector<Coupling> couplings_;      // off the diagonal, the first pairs of pattern_
   std::vector<const double*> diagonal_;  // [blocks] null: of a tree
   void fill_once();
   void fill_again();

@@ -36,8 +36,8 @@ struct NewtonWorkspace::Solvers {
     std::vector<Solver> free;
   };
   std::vector<Shared> shared;
-  std::mutex mutex;             // of shared
-  VecX v_next;                  // what becomes of v in a round: islands look at the velocities of others
+  std::mutex mutex;              // of shared
+  VecX v_next;                   // what becomes of v in a round: islands look at the velocities of others
   std::vector<int> local_block;  // [blocks of the model]; islands share none
   std::vector<IslandResult> results;  // [objects] of the island whose lowest object it is
   std::vector<int> order;             // islands to solve, largest first
@@ -98,8 +98,7 @@ void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const
   for_each_part([&](int g, int, int t) {
     if (g >= static_cast<int>(kept.size()) || kept[g] == 0) (*is_kept)[find(t)] = false;
   });
-  for (const DofLaw& law : problem.dof_laws)
-    (*is_kept)[find(model.dofs[law.dof].object)] = false;
+  for (const DofLaw& law : problem.dof_laws) (*is_kept)[find(model.dofs[law.dof].object)] = false;
   for (int t = 0; t < n; ++t) (*is_kept)[t] = (*is_kept)[find(t)];
 }
 
@@ -245,8 +244,8 @@ bool NewtonWorkspace::Solvers::wake(const Problem& problem, const Islands& islan
     };
     const auto parts = problem.parts.begin();
     if (std::none_of(parts + group.part_begin, parts + group.part_end, has_moved)) return false;
-    const bool open =
-        is_idle(problem, group, 0, [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; });
+    const bool open = is_idle(problem, group, 0,
+                              [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; });
     if (!open) uses[g] = kNew;
     return !open;
   });
@@ -338,7 +337,8 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     const int count = static_cast<int>(s.order.size());
     for (const int i : s.order) {
       const Island& island = islands.list[i];
-      for (int k = island.object_begin; k < island.object_end; ++k) workspace->is_kept[islands.objects[k]] = false;
+      for (int k = island.object_begin; k < island.object_end; ++k)
+        workspace->is_kept[islands.objects[k]] = false;
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
       solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());

@@ -7,9 +7,9 @@
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
-// for the island, and for each of its objects to 100 eps_r of the impulses that act on it in the step (those of
-// contacts, constraints and free motion). The momentum of a fast or heavy body does not count there: it would
-// hide the friction on a light one, or that of a short step.
+// for the island, and for each of its objects to 100 eps_r of the impulses that act on it in the step (those
+// of contacts, constraints and free motion). The momentum of a fast or heavy body does not count there: it
+// would hide the friction on a light one, or that of a short step.
 //
 // What keeps it from going astray where laws are stiff and not smooth is the *globalization*:
 //

@@ -170,7 +170,8 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
   w->takes_part.assign(model.objects.size(), false);
   w->is_impact.assign(contacts.size(), false);
   const auto take = [&](const ConstraintGroup& group) {
-    for (int p = group.part_begin; p < group.part_end; ++p) w->takes_part[problem.object_of(problem.parts[p])] = true;
+    for (int p = group.part_begin; p < group.part_end; ++p)
+      w->takes_part[problem.object_of(problem.parts[p])] = true;
   };
   for (const Impact& x : w->impacts) {
     w->is_impact[x.contact] = true;
@@ -218,7 +219,8 @@ void add_drift(const Model& model, const Problem& problem, int part, const VecX&
     const Vec2 add(n, n * x.idle_part[part]);
     all += add;
     const ConstraintGroup& group = problem.groups[x.group];
-    for (int p = group.part_begin; p < group.part_end; ++p) w->idle_sum[problem.object_of(problem.parts[p])] += add;
+    for (int p = group.part_begin; p < group.part_end; ++p)
+      w->idle_sum[problem.object_of(problem.parts[p])] += add;
   }
   for (std::size_t t = 0; t < model.objects.size(); ++t) {
     const Vec2& sum = w->idle_sum[t].x() > 0 ? w->idle_sum[t] : all;  // all: it is tied to one that was hit

@@ -97,8 +97,7 @@ void find_sleep_islands(const Model& model, const Problem& problem, std::vector<
   const auto unite_terms = [&](const Transmission& transmission) {
     if (transmission.tree >= 0) return;
     for (const auto& term : transmission.terms) {
-      unite(model.dofs[transmission.terms.front().dof].object,
-            model.dofs[term.dof].object);
+      unite(model.dofs[transmission.terms.front().dof].object, model.dofs[term.dof].object);
     }
   };
   for (const ModelTendon& tendon : model.tendons) unite_terms(tendon.transmission);

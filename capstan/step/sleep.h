@@ -2,8 +2,8 @@
 // SleepOptions::time, are left where they are until something changes for one of them.
 //
 // Asleep, an object has v = 0 and keeps every bit of q. It has no free motion, no constraints, and its shapes
-// are tested against those of awake objects alone. An island wakes as a whole, and the step in which it does is
-// the very one that would have been made had it never slept (from the same q and v = 0), when
+// are tested against those of awake objects alone. An island wakes as a whole, and the step in which it does
+// is the very one that would have been made had it never slept (from the same q and v = 0), when
 //
 //   - a shape of an awake object touches, or may touch within the step, one of its shapes: a contact;
 //   - a force, a control, or the motion of a surface (its own, or the world's) is not what it was when it

@@ -30,15 +30,16 @@ void check_finite(const Model& model, const State& before, const State& after, d
                     before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
   }
   for (const Object& object : model.objects) {
-    const bool good = object.is_tree() ||
-                      (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
-                       after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
+    const bool good =
+        object.is_tree() || (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
+                             after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
     if (good) continue;
     throw StepFailure(fmt::format(
-        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest speed "
+        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest "
+        "speed "
         "before the step: {:g}). Try a smaller time step than {:g} s, or integrator implicit_euler",
-        before.step, before.time, object.physics->kind(), model.bodies[model.links[object.link_begin].body].name,
-        before.v.cwiseAbs().maxCoeff(), dt));
+        before.step, before.time, object.physics->kind(),
+        model.bodies[model.links[object.link_begin].body].name, before.v.cwiseAbs().maxCoeff(), dt));
   }
   for (const ModelJoint& joint : model.joints) {
     const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
@@ -144,18 +145,21 @@ bool revise_contacts(const Model& model, const State& state, double dt, bool gli
   if (!any_late) return withdrawn;
   w->next.q = state.q;
   const std::vector<int>& objects = w->late.objects;
-  threads.for_each_block(static_cast<int>(objects.size()), num_objects_to_move(model), [&](int begin, int end) {
-    for (int k = begin; k < end; ++k) {
-      move_on(model, state, w->next.v, dt, objects[k], &w->motion, &w->next.q, &w->late.end);
-    }
-  });
+  threads.for_each_block(
+      static_cast<int>(objects.size()), num_objects_to_move(model), [&](int begin, int end) {
+        for (int k = begin; k < end; ++k) {
+          move_on(model, state, w->next.v, dt, objects[k], &w->motion, &w->next.q, &w->late.end);
+        }
+      });
   return add_late_contacts(model, w->motion.placement, dt, threads, w->collision, &w->late, &w->contacts) ||
          withdrawn;
 }
 
 // Whether enough objects move.
 bool is_work_for_threads(const Model& model, const Workspace& w) {
-  const auto is = [](const std::vector<char>& list, int object) { return !list.empty() && list[object] != 0; };
+  const auto is = [](const std::vector<char>& list, int object) {
+    return !list.empty() && list[object] != 0;
+  };
   int work = 0;
   for (int b = 0; b < static_cast<int>(model.blocks.size()) && work < kSquaredDofsForThreads; ++b) {
     const int object = model.blocks[b].object, n = model.blocks[b].size;

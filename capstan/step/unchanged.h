@@ -1,7 +1,7 @@
-// What the last step left as it was is not computed again: an object whose every bit of q, v and a, and of what
-// acts on it, is that of the step before has its free motion in the workspace; contacts among such trees, and
-// with the world, are there, and in the problem; and where nothing else touches them, so is the answer, with
-// its certificate. No bit of any result is another than without.
+// What the last step left as it was is not computed again: an object whose every bit of q, v and a, and of
+// what acts on it, is that of the step before has its free motion in the workspace; contacts among such
+// trees, and with the world, are there, and in the problem; and where nothing else touches them, so is the
+// answer, with its certificate. No bit of any result is another than without.
 //
 // (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.) Trees that actuators, tendons
 // or constraints of the model act on are always computed. It is the same model: who changes a model makes a
@@ -31,9 +31,9 @@ struct StepSettings {
 struct UnchangedWorkspace {
   std::vector<char> objects;  // [objects] that are unchanged in this step; empty: none
 
-  bool is_known = false;       // the rest of the step's workspace is what the last one left
-  std::vector<char> is_apt;    // [objects] that nothing of the model acts on but contacts and joints
-  StepSettings settings;       // of the last step
+  bool is_known = false;     // the rest of the step's workspace is what the last one left
+  std::vector<char> is_apt;  // [objects] that nothing of the model acts on but contacts and joints
+  StepSettings settings;     // of the last step
   VecX surface_scale;
   std::vector<char> is_pushed;  // [objects] by forces of the input, then or now
 };

@@ -35,10 +35,10 @@ void add(const PointMasses& masses, const std::string& name, Simulation* run, bo
   for (int i = 0; i < n; ++i)
     add_carrier_shape(object, i, make_shape(name + std::to_string(i), "", Sphere{kRadius}), 0, &run->model);
   for (int s = 0; s < static_cast<int>(masses.springs.size()) && with_springs; ++s) {
-    add_carrier_shape(object, n + s,
-                      make_shape(name + "_s" + std::to_string(s), "",
-                                 Capsule{kRadius, 0.5 * masses.springs[s].length}),
-                      0, &run->model);
+    add_carrier_shape(
+        object, n + s,
+        make_shape(name + "_s" + std::to_string(s), "", Capsule{kRadius, 0.5 * masses.springs[s].length}), 0,
+        &run->model);
   }
   run->state = initial_state(run->model);
   run->workspace = make_workspace(run->model);

@@ -2,9 +2,9 @@
 //
 //   m_i dv_i/dt = m_i g + sum of f_s,   f_s = (k (|d| - L) + c d|d|/dt) d / |d|,   d = x_j - x_i
 //
-// A = M + dt^2 theta1 theta_vq K + dt theta1 C with K, C of the springs made positive semidefinite: across the
-// spring k max(0, 1 - L / |d|), along it k. Blocks of 3, one for each mass; carriers are the masses, then the
-// springs (a point of a spring moves with both ends, by its place between them).
+// A = M + dt^2 theta1 theta_vq K + dt theta1 C with K, C of the springs made positive semidefinite: across
+// the spring k max(0, 1 - L / |d|), along it k. Blocks of 3, one for each mass; carriers are the masses, then
+// the springs (a point of a spring moves with both ends, by its place between them).
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,8 @@ class PointMasses : public Physics {
       layout.apart.push_back({springs[s].a, springs[s].b});
       for (const int end : {springs[s].a, springs[s].b}) layout.apart.push_back({end, n + s});
       for (int t = 0; t < s; ++t) {
-        if (springs[s].a == springs[t].b || springs[s].b == springs[t].a) layout.apart.push_back({n + t, n + s});
+        if (springs[s].a == springs[t].b || springs[s].b == springs[t].a)
+          layout.apart.push_back({n + t, n + s});
       }
     }
     return layout;
