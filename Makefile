@@ -58,7 +58,7 @@ gauntlet: setup-bench build/bench/build.ninja
 experiments: setup $(BUILD)/build.ninja
 	@tools/setup --optional experiments
 	@tools/conic-solvers
-	@cmake --build $(BUILD) -j $(JOBS) --target apps/capstan/capstan
+	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli capstan_experiments_cli
 	@$(BUILD)/apps/capstan/capstan experiments --all
 
 golden: setup build/release/build.ninja

@@ -17,7 +17,7 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/capstan-config.cmake
   ${PROJECT_BINARY_DIR}/cmake/capstan-config-version.cmake DESTINATION ${config_dir})
 
 if(TARGET capstan_cli)
-  install(TARGETS capstan_cli)
+  install(TARGETS capstan_cli capstan_experiments_cli)
   install(FILES ${PROJECT_BINARY_DIR}/viewer/page.html DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan/viewer OPTIONAL)
   install(FILES ${PROJECT_SOURCE_DIR}/python/capstan_recording.py DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan/python)
 endif()

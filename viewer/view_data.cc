@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "capstan/io/surface.h"
 #include "capstan/math/rotation.h"

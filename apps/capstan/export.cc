@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
 #include "capstan/io/file.h"

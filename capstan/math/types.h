@@ -4,6 +4,8 @@
 
 #include <Eigen/Core>
 
+#include "capstan/math/alignment.h"
+
 namespace capstan {
 
 using Vec2 = Eigen::Vector2d;

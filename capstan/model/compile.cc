@@ -119,6 +119,13 @@ Model compile(const Scene& scene) {
   return model;
 }
 
+Model::Model() = default;
+Model::Model(const Model&) = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(const Model&) = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
 int Model::find_body(const std::string& body) const {
   return find(bodies, body);
 }

@@ -216,6 +216,14 @@ struct Model {
   int find_joint(const std::string& name) const;
   int find_actuator(const std::string& name) const;
   int find_keyframe(const std::string& name) const;
+
+  // In a .cc file: to copy and to free all this is much code, which else every file would compile.
+  Model();
+  Model(const Model&);
+  Model(Model&&) noexcept;
+  Model& operator=(const Model&);
+  Model& operator=(Model&&) noexcept;
+  ~Model();
 };
 
 // Resolves and examines a scene. Every problem found is added to `diagnostics`; the model is usable when it

@@ -7,6 +7,13 @@
 
 namespace capstan {
 
+Scene::Scene() = default;
+Scene::Scene(const Scene&) = default;
+Scene::Scene(Scene&&) noexcept = default;
+Scene& Scene::operator=(const Scene&) = default;
+Scene& Scene::operator=(Scene&&) noexcept = default;
+Scene::~Scene() = default;
+
 Transform to_transform(const Pose& pose) {
   return {rotation_matrix(pose.quat_wxyz / pose.quat_wxyz.norm()), pose.position};
 }

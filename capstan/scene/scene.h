@@ -268,6 +268,14 @@ struct Scene {
   std::vector<Constraint> constraints;
   std::vector<Keyframe> keyframes;
   Keyframe initial;  // the start, unless a keyframe is asked for by name
+
+  // In a .cc file: to copy and to free all this is much code, which else every file would compile.
+  Scene();
+  Scene(const Scene&);
+  Scene(Scene&&) noexcept;
+  Scene& operator=(const Scene&);
+  Scene& operator=(Scene&&) noexcept;
+  ~Scene();
 };
 
 // A color as it is drawn and written: each part from 0 to 1, which MJCF and URDF do not ask for.

@@ -185,6 +185,11 @@ StepOptions step_options(const Model& model) {
   return options;
 }
 
+Workspace::Workspace() = default;
+Workspace::Workspace(Workspace&&) noexcept = default;
+Workspace& Workspace::operator=(Workspace&&) noexcept = default;
+Workspace::~Workspace() = default;
+
 Workspace make_workspace(const Model& model) {
   Workspace w;
   w.motion = make_motion(model);

@@ -75,6 +75,12 @@ struct Workspace {
   State next;  // between steps: the state that the last one began with
   std::vector<char> tree_kind;
   Threads threads;
+
+  // In a .cc file: to move and to free all this is much code, which else every file would compile.
+  Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+  ~Workspace();
 };
 Workspace make_workspace(const Model& model);
 
