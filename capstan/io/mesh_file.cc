@@ -16,6 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "capstan/geometry/hull_mesh.h"
 #include "capstan/geometry/mesh_health.h"
 #include "capstan/io/file.h"
 
@@ -356,6 +357,15 @@ TriangleMesh finish(Soup* soup, const Vec3& scale) {
     if (!(cross(a, b).norm() > 4e-16 * a.norm() * b.norm())) continue;
     if (mirrored) std::swap(t[1], t[2]);
     mesh.triangles.push_back(t);
+  }
+  if (soup->triangles.empty() && soup->vertices.size() >= 4) {
+    soup->notes.push_back({0, "has vertices and no triangles", "their convex hull is taken"});
+    try {
+      return hull_mesh(soup->vertices);
+    } catch (const InputError&) {
+      throw MeshProblem{0, "has no triangles, and its vertices lie in a plane",
+                        "a shape needs a surface; export the mesh with its faces"};
+    }
   }
   if (mesh.triangles.empty()) {
     throw MeshProblem{0, soup->triangles.empty() ? "has no triangles" : "has no triangle with an area",

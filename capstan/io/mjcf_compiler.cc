@@ -123,13 +123,20 @@ void read_option(Reader& reader, const XmlElement* element) {
        {"wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction"}) {
     xml.not_simulated_unless_zero(element, name, "is not simulated");
   }
+  std::string settings;
   for (const char* name :
        {"impratio",          "tolerance",      "ls_tolerance",    "noslip_tolerance",
         "mpr_tolerance",     "ccd_tolerance",  "sleep_tolerance", "cone",
         "jacobian",          "solver",         "iterations",      "ls_iterations",
         "noslip_iterations", "mpr_iterations", "ccd_iterations",  "sdf_iterations",
         "sdf_initpoints",    "collision",      "apirate",         "actuatorgroupdisable"}) {
-    xml.not_simulated(element, name, "has no effect: it is a setting of MuJoCo's solver");
+    if (!xml.text(element, name)) continue;
+    settings += (settings.empty() ? "" : ", ") + std::string(name);
+  }
+  if (!settings.empty()) {
+    xml.diagnostics()->not_understood(
+        xml.where(element),
+        fmt::format("<option> {}: no effect, these are settings of MuJoCo's solver", settings));
   }
   for (const XmlElement* child : xml.children(element)) {
     if (XmlFiles::tag(child) == "flag") read_flags(reader, child);
