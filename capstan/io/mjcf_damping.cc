@@ -1,12 +1,13 @@
 // <position dampratio>: the damping of a servo from the inertia it moves,
 //
-//     kv = 2 dampratio sqrt(kp m),     m = sum over its dofs of M_ii / r_i^2,
+//     kv = 2 dampratio sqrt(kp m),     1 / m = r^T M^-1 r,
 //
-// with M the mass matrix of the whole model in its reference pose, rotors included, and r_i the rate of the
-// actuator's length to dof i (gear, times the coefficient of a tendon). Ratio 1 is critical for a joint that
-// nothing else moves. MuJoCo writes a ratio as a positive entry in biasprm[2] of a servo (where kv would be
-// negative), and so do <general> actuators and the reader until this is called. Source: MuJoCo's
-// engine_setconst.c.
+// with M the mass matrix of the whole model in its reference pose, rotors included, and r the rate of the
+// actuator's length to each dof (gear, times the coefficient of a tendon). Limit: a lone joint of inertia I
+// and gear g has m = I / g^2, and ratio 1 is critical. MuJoCo writes a ratio as a positive entry in
+// biasprm[2] of a servo (where kv would be negative), and so do <general> actuators and the reader until this
+// is called. Checked against MuJoCo 4.0.
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -60,15 +61,16 @@ void settle_damping(Reader& reader) {
   calc_placement(model, state.q, &placement);
   calc_mass_matrix(model, placement, &workspace, &values);
   expand(model.pattern, values.data(), 0, n, M);
+  const Eigen::LDLT<MatX> factor(M);
   for (std::size_t i = 0; i < actuators.size(); ++i) {
     Actuator& actuator = actuators[i];
     if (!has_ratio(actuator)) continue;
-    double mass = 0;
-    for (const Transmission::Term& term : model.actuators[i].transmission.terms) {
-      const double rate = term.coefficient;
-      if (rate != 0) mass += M(term.dof, term.dof) / (rate * rate);
-    }
-    actuator.bias[2] = -2 * actuator.bias[2] * std::sqrt(std::max(0.0, actuator.gain * mass));
+    VecX r = VecX::Zero(n);
+    for (const Transmission::Term& term : model.actuators[i].transmission.terms)
+      r[term.dof] += term.coefficient;
+    const double inverse_mass = r.dot(factor.solve(r));
+    actuator.bias[2] =
+        inverse_mass > 0 ? -2 * actuator.bias[2] * std::sqrt(std::max(0.0, actuator.gain) / inverse_mass) : 0;
   }
 }
 
