@@ -211,7 +211,7 @@ TEST_F(Urdf, ReportsWhatItDoesNotSimulate) {
     <joint name="j" type="continuous"><parent link="a"/><child link="b"/><calibration rising="0"/><safety_controller k_velocity="1"/></joint>
     <transmission name="t"><type>x</type></transmission><gazebo reference="a"/>)");
   EXPECT_TRUE(diagnostics.ok());
-  EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 6) << diagnostics.text();
   EXPECT_TRUE(says(diagnostics, "<sensors> is not understood", 2));
   EXPECT_TRUE(says(diagnostics, "<transmission>", 4));
 }
