@@ -65,6 +65,7 @@ int check(const CheckOptions& options);
 struct InfoOptions {
   std::string scene;
   bool json = false;
+  bool mass_matrix = false;  // in JSON only
 };
 int info(const InfoOptions& options);
 

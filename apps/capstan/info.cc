@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
+#include "capstan/dynamics/tree.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/step/examine.h"
 
@@ -134,7 +135,27 @@ Json range_json(const Range& r) {
   return Json::array({number(r.lower), number(r.upper)});
 }
 
-void print_json(const LoadedScene& loaded) {
+// The starting state and the mass matrix in it, in the order of v; for comparisons with other programs.
+void add_mass_matrix(const Model& model, Json* j) {
+  const State state = initial_state(model);
+  const int n = model.num_velocities();
+  Placement placement = make_placement(model);
+  TreeWorkspace workspace = make_tree_workspace(model);
+  VecX values(model.pattern.num_values());
+  MatX M(n, n);
+  calc_placement(model, state.q, &placement);
+  calc_mass_matrix(model, placement, &workspace, &values);
+  expand(model.pattern, values.data(), 0, n, M);
+  (*j)["q"] = std::vector<double>(state.q.data(), state.q.data() + state.q.size());
+  (*j)["mass_matrix"] = Json::array();
+  for (int i = 0; i < n; ++i) {
+    Json row = Json::array();
+    for (int k = 0; k < n; ++k) row.push_back(M(i, k));
+    (*j)["mass_matrix"].push_back(row);
+  }
+}
+
+void print_json(const LoadedScene& loaded, bool mass_matrix) {
   const Model& m = loaded.model;
   Json j;
   j["name"] = m.name;
@@ -188,7 +209,8 @@ void print_json(const LoadedScene& loaded) {
   }
   j["keyframes"] = Json::array();
   for (const ModelKeyframe& k : m.keyframes) j["keyframes"].push_back(k.name);
-  fmt::print("{}\n", j.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (mass_matrix) add_mass_matrix(m, &j);
+  fmt::print("{}\n", j.dump(mass_matrix ? -1 : 2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -205,7 +227,7 @@ int info(const InfoOptions& options) {
   const LoadedScene loaded = load(options.scene, false);
   if (!loaded.diagnostics.list.empty()) tell("{}\n", loaded.diagnostics.text());
   if (options.json) {
-    print_json(loaded);
+    print_json(loaded, options.mass_matrix);
   } else {
     print_text(loaded);
   }

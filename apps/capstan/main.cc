@@ -12,19 +12,6 @@
 namespace capstan::cli {
 namespace {
 
-constexpr const char* kExitCodes = R"(
-Exit codes:
-  0    done
-  1    check --strict: warnings; replay --verify: a difference
-  2    a scene, checkpoint or recording cannot be used; every problem is listed
-  3    a step failed; log and checkpoint hold what came before
-  4    an output file cannot be written
-  5    an experiment's statement does not hold; a scene of the gauntlet comes out other than its file says
-  64   wrong command line
-  70   internal error
-  130  stopped by Ctrl-C; log, recording and checkpoint are complete (143: termination signal, 129: hangup)
-)";
-
 constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf) or the name of a shipped scene";
 
 constexpr const char* kRecording = "Recording (.capstan) that 'capstan run --record' wrote";
@@ -77,7 +64,6 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--picture", o.picture, "Draw the motion to this SVG file");
   c->add_flag("--strict", o.strict, "What is not understood in the scene is an error");
   c->add_flag("-q,--quiet", o.quiet, "No progress, no summary; warnings and errors only");
-  c->footer(kExitCodes);
 }
 
 void add_others(CLI::App& app, AllOptions& o) {
@@ -87,12 +73,13 @@ void add_others(CLI::App& app, AllOptions& o) {
   check->add_option("--integrator", o.check.integrator, "Examine for this integrator");
   check->add_flag("--strict", o.check.strict, "Exit code 1 for warnings; what is not understood is an error");
   check->add_flag("-q,--quiet", o.check.quiet, "No closing line");
-  check->footer(kExitCodes);
 
   CLI::App* info = app.add_subcommand(
       "info", "Show bodies, joints, dofs, masses, actuators of a scene; or what a recording holds");
   info->add_option("scene", o.info.scene, "Scene file, name of a shipped scene, or recording")->required();
   info->add_flag("--json", o.info.json, "As JSON");
+  info->add_flag("--mass-matrix", o.info.mass_matrix,
+                 "With --json: the starting state and the mass matrix there");
 
   CLI::App* contacts = app.add_subcommand("contacts", "List what touches in a scene at its start");
   contacts->add_option("scene", o.contacts.scene, kScene)->required();
@@ -185,7 +172,7 @@ void add_others(CLI::App& app, AllOptions& o) {
 
 int parse_and_call(int argc, char** argv) {
   CLI::App app("Capstan simulates things that touch.", "capstan");
-  app.footer(std::string(kExitCodes) + "\n'capstan COMMAND --help' shows the options of a command.");
+  app.footer("'capstan COMMAND --help' shows the options of a command; docs/cli.md has the exit codes.");
   app.set_version_flag("--version", std::string("capstan ") + version());
   app.require_subcommand(1);
   AllOptions options;

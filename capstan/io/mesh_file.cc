@@ -16,8 +16,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "capstan/geometry/hull_mesh.h"
 #include "capstan/geometry/mesh_health.h"
 #include "capstan/io/file.h"
+#include "capstan/io/mesh_dae.h"
 
 namespace capstan {
 namespace {
@@ -357,6 +359,15 @@ TriangleMesh finish(Soup* soup, const Vec3& scale) {
     if (mirrored) std::swap(t[1], t[2]);
     mesh.triangles.push_back(t);
   }
+  if (soup->triangles.empty() && soup->vertices.size() >= 4) {
+    soup->notes.push_back({0, "has vertices and no triangles", "their convex hull is taken"});
+    try {
+      return hull_mesh(soup->vertices);
+    } catch (const InputError&) {
+      throw MeshProblem{0, "has no triangles, and its vertices lie in a plane",
+                        "a shape needs a surface; export the mesh with its faces"};
+    }
+  }
   if (mesh.triangles.empty()) {
     throw MeshProblem{0, soup->triangles.empty() ? "has no triangles" : "has no triangle with an area",
                       "a shape needs a surface; export the mesh with its faces"};
@@ -396,9 +407,9 @@ std::shared_ptr<const TriangleMesh> read_mesh(const std::string& path, const Vec
     return nullptr;
   }
   const std::string extension = lower_extension(path);
-  if (extension != ".obj" && extension != ".stl" && extension != ".msh") {
+  if (extension != ".obj" && extension != ".stl" && extension != ".msh" && extension != ".dae") {
     diagnostics->error(referrer, fmt::format("mesh file '{}' is not of a known kind", path),
-                       "use .obj, .stl or .msh");
+                       "use .obj, .stl, .dae or .msh");
     return nullptr;
   }
   // 400 bytes for each triangle is generous for text; 2^30 keeps vertex numbers within int.
@@ -417,6 +428,11 @@ std::shared_ptr<const TriangleMesh> read_mesh(const std::string& path, const Vec
       read_obj(bytes, &soup);
     } else if (extension == ".stl") {
       read_stl(bytes, &soup);
+    } else if (extension == ".dae") {
+      DaeMesh dae = read_dae(bytes, max_triangles);
+      if (!dae.problem.empty()) throw MeshProblem{0, dae.problem, dae.remedy};
+      soup.vertices = std::move(dae.vertices);
+      soup.triangles = std::move(dae.triangles);
     } else {
       read_msh(bytes, &soup);
     }

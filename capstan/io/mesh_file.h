@@ -1,4 +1,4 @@
-// Mesh files in: OBJ, STL (ASCII and binary), and MuJoCo's MSH.
+// Mesh files in: OBJ, STL (ASCII and binary), COLLADA (mesh_dae.h), and MuJoCo's MSH.
 #pragma once
 
 #include <memory>

@@ -116,14 +116,15 @@ void read_key(Reader& reader, const XmlElement* element) {
         if (num_q >= 4) {
           Eigen::Map<Vec4> written(q.data() + num_q - 4);
           if (written.norm() < 1e-14) {
-            xml.attribute_error(
-                element, "qpos",
-                fmt::format("key '{}' has a zero quaternion for joint '{}'", key.name, joint.name),
+            xml.diagnostics()->warning(
+                xml.where(element, "qpos"),
+                fmt::format("key '{}' has a zero quaternion for joint '{}'; 1 0 0 0 is taken, as in MuJoCo",
+                            key.name, joint.name),
                 "write w x y z of the orientation");
-          } else {
-            written.normalize();
-            quat = written;
+            written = identity_quat();
           }
+          written.normalize();
+          quat = written;
         }
         key.q[joint.name] = q;
       }
@@ -216,26 +217,35 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   }
   check_static_shapes(reader);
   settle_masses(reader);
-  settle_loads(reader);
-  combine_materials(reader);
+  if (reader.attach_depth == 0) {  // what is attached is settled with the whole
+    settle_loads(reader);
+    combine_materials(reader);
+    settle_damping(reader);
+  }
   xml.report_unread();
 }
 
 }  // namespace
+
+bool read_model(Reader& reader, const std::string& path, const Source& referrer) {
+  reader.scene.file = path;
+  reader.xml.include_directory = std::filesystem::path(path).parent_path().string();
+  const XmlElement* root = reader.xml.load(path, referrer);
+  if (!root) return false;
+  if (XmlFiles::tag(root) != "mujoco") {
+    reader.xml.error(root, fmt::format("the root element is <{}>, not <mujoco>", XmlFiles::tag(root)),
+                     "an MJCF file starts with <mujoco>");
+    return false;
+  }
+  read_scene_file(reader, root);
+  return true;
+}
+
 }  // namespace mjcf
 
 Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {
   mjcf::Reader reader(diagnostics, limits);
-  reader.scene.file = path;
-  reader.xml.include_directory = std::filesystem::path(path).parent_path().string();
-  const XmlElement* root = reader.xml.load(path, {path, 0});
-  if (!root) return std::move(reader.scene);
-  if (XmlFiles::tag(root) != "mujoco") {
-    reader.xml.error(root, fmt::format("the root element is <{}>, not <mujoco>", XmlFiles::tag(root)),
-                     "an MJCF file starts with <mujoco>");
-    return std::move(reader.scene);
-  }
-  mjcf::read_scene_file(reader, root);
+  mjcf::read_model(reader, path, {path, 0});
   return std::move(reader.scene);
 }
 

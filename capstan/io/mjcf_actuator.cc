@@ -64,9 +64,17 @@ void read_position(Reader& reader, const XmlElement* element, ActuatorSpec* spec
   spec->gain_type = ActuatorSpec::fixed;
   spec->bias_type = ActuatorSpec::affine_bias;
   spec->gain = {kp, 0, 0};
-  spec->bias = {0, -kp, kv ? -*kv : spec->bias[2]};
-  if (const auto ratio = xml.number(element, "inheritrange")) spec->inherit_range = *ratio;
-  xml.not_simulated_unless_zero(element, "dampratio", "is not supported; write kv");
+  const auto ratio = xml.number(element, "dampratio");
+  if (kv && ratio) {
+    xml.attribute_error(element, "dampratio", "<position> has both kv and dampratio", "write one of them");
+  }
+  if (ratio.value_or(0) < 0) {
+    xml.attribute_error(element, "dampratio", fmt::format("<position> has a negative dampratio {}", *ratio),
+                        "write 1 for critical damping");
+  }
+  // A ratio is positive, a damping negative; settle_damping() turns one into the other.
+  spec->bias = {0, -kp, kv ? -*kv : ratio ? std::max(0.0, *ratio) : spec->bias[2]};
+  if (const auto range = xml.number(element, "inheritrange")) spec->inherit_range = *range;
   xml.not_simulated_unless_zero(element, "timeconst", "is not simulated: the control acts at once");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "capstan/geometry/hull_mesh.h"
 #include "capstan/io/mesh_file.h"
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/math/rotation.h"
@@ -19,6 +20,19 @@ std::string asset_path(const Reader& reader, const std::string& file) {
   const fs::path name = reader.compiler.strip_path ? fs::path(file).filename() : fs::path(file);
   // operator/ keeps an absolute right side as it is.
   return (fs::path(reader.xml.include_directory) / reader.compiler.mesh_directory / name).string();
+}
+
+// A mesh of vertices alone is their hull, as in MuJoCo.
+std::shared_ptr<TriangleMesh> hull_of_vertices(Reader& reader, const XmlElement* element,
+                                               const TriangleMesh& mesh) {
+  try {
+    return std::make_shared<TriangleMesh>(hull_mesh(mesh.vertices));
+  } catch (const InputError& problem) {
+    reader.xml.attribute_error(
+        element, "vertex", fmt::format("<mesh> has no faces, and its vertices no hull: {}", problem.what()),
+        "write face=\"...\", or vertices that are not in one plane");
+    return nullptr;
+  }
 }
 
 std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* element) {
@@ -36,11 +50,7 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
   }
   if (faces.empty()) {
     if (xml.has(element, "face")) return nullptr;
-    xml.diagnostics()->not_understood(
-        xml.where(element),
-        "a mesh of vertices without faces collides as their hull but has no volume to weigh",
-        "write face=\"...\", or give the body an <inertial>");
-    return mesh;
+    return hull_of_vertices(reader, element, *mesh);
   }
   if (faces.size() % 3 != 0) {
     xml.attribute_error(element, "face", fmt::format("<mesh> face has {} numbers", faces.size()),
@@ -96,6 +106,11 @@ void read_mesh_asset(Reader& reader, const XmlElement* element) {
     if (loaded) mesh = std::make_shared<TriangleMesh>(*loaded);
   } else if (xml.has(element, "vertex")) {
     mesh = inline_mesh(reader, element);
+  } else if (!xml.children(element, "plugin").empty()) {
+    xml.accept_all(element);
+    xml.error(element,
+              fmt::format("mesh '{}' is made by a plugin of MuJoCo, which Capstan does not have", name),
+              "export its mesh and write file=\"...\"");
   } else {
     xml.error(element, fmt::format("mesh '{}' has neither file nor vertex", name), "write file=\"...\"");
   }
@@ -113,6 +128,7 @@ void read_mesh_asset(Reader& reader, const XmlElement* element) {
     for (auto& t : mesh->triangles) std::swap(t[1], t[2]);
   }
   reader.meshes[name] = mesh;
+  reader.mesh_rules[mesh.get()] = {name, spec.inertia};
 }
 
 // size = (half x, half y, top, base). Elevations are scaled to [0, 1] and then by top; the first row written
@@ -191,7 +207,7 @@ void read_assets(Reader& reader, const XmlElement* element) {
     } else if (tag == "texture" || tag == "skin") {
       xml.accept_all(child);
     } else if (tag == "model") {
-      xml.not_simulated(child, "is not read: attached models are not supported; use <include>");
+      read_model_asset(reader, child);
     }
   }
 }

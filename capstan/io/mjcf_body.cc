@@ -33,6 +33,7 @@ void read_inertial(Reader& reader, const XmlElement* element, const Scope& scope
                         "write a mass above 0");
     return;
   }
+  if (*mass == 0) reader.massless.insert(body->name);
   Inertia inertia;
   inertia.mass = *mass;
   const Mat3 R = scope.frame.R * rotation_matrix(pose.quat_wxyz);
@@ -100,8 +101,11 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
   if (spec.type == JointSpec::free) {
     joint.position.setZero();
     if (spec.limited == Limited::yes) {
-      xml.attribute_error(element, "limited", fmt::format("free joint '{}' has limits", joint.name),
-                          "remove limited; only hinge, slide and ball joints have a range");
+      if (xml.once("limited free joint")) {
+        xml.warning(element,
+                    fmt::format("free joint '{}' is said to be limited, which has no effect", joint.name),
+                    "remove limited; only hinge, slide and ball joints have a range");
+      }
     }
     if (body->parent != kWorld) {
       xml.error(element,
@@ -109,6 +113,9 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
                             body->parent),
                 "a free joint needs a body directly in the world");
     }
+  } else if (spec.type == JointSpec::ball && spec.limited == Limited::yes && spec.range[1] == spec.range[0]) {
+    // A default class may say limited for hinges; MuJoCo then holds such a ball at its reference.
+    joint.limits = {Range{0, 0}};
   } else if (is_limited(reader, element, spec.limited, spec.range, "range")) {
     if (spec.type == JointSpec::ball && spec.range[0] != 0) {
       xml.attribute_error(
@@ -299,9 +306,11 @@ void read_body_contents(Reader& reader, const XmlElement* element, const Scope& 
       read_frame(reader, child, scope);
     } else if (tag == "replicate") {
       read_replicate(reader, child, scope);
+    } else if (tag == "attach") {
+      read_attach(reader, child, scope);
     } else if (tag == "camera" || tag == "light") {
       xml.accept_all(child);
-    } else if (tag == "composite" || tag == "flexcomp" || tag == "attach" || tag == "plugin") {
+    } else if (tag == "composite" || tag == "flexcomp" || tag == "plugin") {
       xml.not_simulated(child, "is not supported; what it would make is left out");
     }
   }

@@ -123,13 +123,21 @@ void read_option(Reader& reader, const XmlElement* element) {
        {"wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction"}) {
     xml.not_simulated_unless_zero(element, name, "is not simulated");
   }
+  std::string settings;
+  Source first;
   for (const char* name :
        {"impratio",          "tolerance",      "ls_tolerance",    "noslip_tolerance",
         "mpr_tolerance",     "ccd_tolerance",  "sleep_tolerance", "cone",
         "jacobian",          "solver",         "iterations",      "ls_iterations",
         "noslip_iterations", "mpr_iterations", "ccd_iterations",  "sdf_iterations",
         "sdf_initpoints",    "collision",      "apirate",         "actuatorgroupdisable"}) {
-    xml.not_simulated(element, name, "has no effect: it is a setting of MuJoCo's solver");
+    if (!xml.text(element, name)) continue;
+    if (settings.empty()) first = xml.where(element, name);
+    settings += (settings.empty() ? "" : ", ") + std::string(name);
+  }
+  if (!settings.empty()) {
+    xml.diagnostics()->not_understood(
+        first, fmt::format("<option> {}: no effect, these are settings of MuJoCo's solver", settings));
   }
   for (const XmlElement* child : xml.children(element)) {
     if (XmlFiles::tag(child) == "flag") read_flags(reader, child);

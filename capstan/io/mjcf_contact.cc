@@ -92,8 +92,7 @@ static double restitution(const std::array<double, 2>& solref) {
   return std::exp(-std::numbers::pi * std::max(zeta, 0.0) / std::sqrt(1 - zeta * zeta));
 }
 
-// The name of a material that says this, which is added under a name of its own where there is none.
-static std::string find_or_add_material(Reader& reader, Material material, const Reader::Contact& contact) {
+std::string find_or_add_material(Reader& reader, Material material, const Reader::Contact& contact) {
   std::vector<Material>& all = reader.scene.materials;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (reader.contacts[i] == contact && all[i].friction == material.friction &&
@@ -252,22 +251,34 @@ void combine_materials(Reader& reader) {
 
 namespace {
 
-// A <pair> collides whatever contype and conaffinity say: give it a bit of its own when they forbid it.
+// A <pair> collides whatever contype and conaffinity say. Where they forbid it, one of the two geoms gets a
+// bit of its own in group_bits, and all that it is paired with have that bit in their masks: there are 32
+// bits, and the geom that is in more pairs (the floor, as a rule) needs but one for all of them.
 void let_collide(Reader& reader, const XmlElement* element, ShapeInstance* a, ShapeInstance* b) {
   const bool already = a->collides && b->collides &&
                        ((a->group_bits & b->mask_bits) != 0 || (b->group_bits & a->mask_bits) != 0);
   if (already || reader.compiler.contacts_disabled) return;
-  unsigned taken = 0;
-  for (const ShapeInstance& shape : reader.scene.shapes) taken |= shape.group_bits | shape.mask_bits;
-  for (unsigned bit = 1u << 31; bit; bit >>= 1) {
-    if (taken & bit) continue;
+  const auto has_bit = [&](const ShapeInstance* shape) { return reader.pair_bits.count(shape->name) > 0; };
+  if (!has_bit(a) && (has_bit(b) || reader.num_pairs[b->name] > reader.num_pairs[a->name])) std::swap(a, b);
+  if (!has_bit(a)) {
+    unsigned taken = 0;
+    for (const ShapeInstance& shape : reader.scene.shapes) taken |= shape.group_bits | shape.mask_bits;
+    unsigned bit = 1u << 31;
+    while (bit && (taken & bit)) bit >>= 1;
+    if (bit == 0) {
+      reader.xml.error(
+          element,
+          fmt::format("the pair of geoms '{}' and '{}' needs a collision bit of its own, and all 32 are "
+                      "taken: it would not collide",
+                      a->name, b->name),
+          "let the geoms collide by contype and conaffinity, or use fewer bits there");
+      return;
+    }
+    reader.pair_bits[a->name] = bit;
     a->group_bits |= bit;
-    b->mask_bits |= bit;
-    a->collides = b->collides = true;
-    return;
   }
-  reader.xml.not_simulated(element,
-                           "needs a collision bit of its own and all 32 are taken; it does not collide");
+  b->mask_bits |= reader.pair_bits[a->name];
+  a->collides = b->collides = true;
 }
 
 void read_pair(Reader& reader, const XmlElement* element) {
@@ -312,6 +323,9 @@ void read_pair(Reader& reader, const XmlElement* element) {
 void read_contact(Reader& reader, const XmlElement* element) {
   XmlFiles& xml = reader.xml;
   xml.accept(element);
+  for (const XmlElement* child : xml.children(element, "pair")) {
+    for (const char* name : {"geom1", "geom2"}) ++reader.num_pairs[xml.peek(child, name)];
+  }
   for (const XmlElement* child : xml.children(element)) {
     const std::string tag = XmlFiles::tag(child);
     if (tag == "pair") {

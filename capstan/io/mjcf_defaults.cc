@@ -211,8 +211,8 @@ void overlay_mesh(Reader& reader, const XmlElement* element, MeshSpec* spec) {
       spec->scale = *scale;
     }
   }
-  if (xml.keyword(element, "inertia", {"convex", "exact", "legacy", "shell"}).value_or(0) == 3) {
-    xml.not_simulated(element, "inertia", "is not supported: meshes are solid");
+  if (const auto rule = xml.keyword(element, "inertia", {"convex", "exact", "legacy", "shell"})) {
+    spec->inertia = static_cast<MeshSpec::Inertia>(*rule);
   }
   xml.accept_attributes(element, {"maxhullvert"});
 }

@@ -10,6 +10,9 @@
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
 //   mjcf_mass.cc      inertiafromgeom, boundmass, boundinertia, settotalmass
+//   mjcf_mesh_mass.cc how meshes are weighed
+//   mjcf_damping.cc   dampratio of servos
+//   mjcf_attach.cc    <attach>: bodies of other models
 #pragma once
 
 #include <map>
@@ -33,6 +36,11 @@ struct Reader {
   Compiler compiler;
   std::map<std::string, DefaultClass> classes;                        // "main" always exists
   std::map<std::string, std::shared_ptr<const TriangleMesh>> meshes;  // null: could not be read
+  struct MeshRule {
+    std::string name;
+    MeshSpec::Inertia inertia = MeshSpec::legacy;
+  };
+  std::map<const TriangleMesh*, MeshRule> mesh_rules;  // how each is weighed
   std::map<std::string, HeightField> hfields;
   std::map<std::string, MaterialSpec> colours;             // <asset><material>
   std::map<std::string, Transform> world_pose;             // of each body at the reference
@@ -52,6 +60,8 @@ struct Reader {
     bool operator==(const Contact&) const = default;
   };
   std::vector<Contact> contacts;
+  std::map<std::string, int> num_pairs;       // in how many <pair> a geom is
+  std::map<std::string, unsigned> pair_bits;  // collision bits that geoms have for the sake of their pairs
 
   // Names. Unnamed things get a unique one. `replicas` lists, for the name as written inside a <replicate>,
   // the suffixes of its copies.
@@ -67,8 +77,22 @@ struct Reader {
 
   // Slots of MuJoCo's control vector in order: scene name, or "" when the actuator is not simulated.
   std::vector<std::string> control_slots;
+  std::set<std::string> massless;         // bodies whose <inertial> says mass 0
   std::set<std::string> dropped_tendons;  // present in the file, not simulated
+
+  struct AttachedModel {
+    std::string file;
+    bool is_read = false;
+    std::shared_ptr<Reader> reader;  // null: not read yet, or it cannot be
+  };
+  std::map<std::string, AttachedModel> models;  // <asset><model>
+  int attach_depth = 0;                         // 0: the main file
 };
+
+// Reads a file into the reader; false with errors when it is no MJCF.
+bool read_model(Reader& reader, const std::string& path, const Source& referrer);
+// mjcf_attach.cc
+void read_model_asset(Reader& reader, const XmlElement* element);
 
 // Where in the tree an element is read.
 struct Scope {
@@ -113,6 +137,7 @@ void read_assets(Reader& reader, const XmlElement* element);
 void read_body_contents(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_geom(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_attach(Reader& reader, const XmlElement* element, const Scope& scope);
 
 // mjcf_contact.cc
 struct SolverMapping {
@@ -124,6 +149,8 @@ struct SolverMapping {
 SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp,
                                     double load = 9.81);
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom);
+// The name of a material that says this, which is added under a name of its own where there is none.
+std::string find_or_add_material(Reader& reader, Material material, const Reader::Contact& contact);
 void settle_loads(Reader& reader);
 void combine_materials(Reader& reader);
 void read_contact(Reader& reader, const XmlElement* element);
@@ -133,6 +160,12 @@ void read_tendon(Reader& reader, const XmlElement* element);
 void read_actuators(Reader& reader, const XmlElement* element);
 void read_keyframes(Reader& reader, const XmlElement* element);
 void settle_masses(Reader& reader);
+// At density 1; `shell` has the area for its volume.
+VolumeProperties weigh_mesh(const TriangleMesh& mesh, MeshSpec::Inertia rule);
+// Of each body of the scene, from its shapes where it has none of its own; none where these weigh nothing.
+std::map<std::string, std::optional<Inertia>> calc_inertias(const Scene& scene);
+// mjcf_damping.cc
+void settle_damping(Reader& reader);
 // [kg] of each body of the scene, its shapes counted where it has no inertia.
 std::map<std::string, double> calc_masses(const Scene& scene);
 

@@ -61,7 +61,9 @@ struct SiteSpec {
 };
 
 struct MeshSpec {
+  enum Inertia { convex, exact, legacy, shell };
   Vec3 scale = Vec3::Ones();
+  Inertia inertia = legacy;
 };
 
 struct MaterialSpec {

@@ -13,8 +13,10 @@
 
 #include "capstan/io/mesh_file.h"
 #include "capstan/io/read.h"
+#include "capstan/io/urdf_repair.h"
 #include "capstan/io/xml.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/inertia.h"
 
 namespace capstan {
 
@@ -106,11 +108,25 @@ std::optional<Inertia> read_inertial(Urdf& u, const XmlElement* link, const std:
   const Mat3 R = rotation_matrix(origin.quat_wxyz);
   inertia.com = origin.position;
   inertia.about_com = R * I * R.transpose();
-  if (inertia.mass == 0 && I.isZero(0)) return std::nullopt;  // the usual way to write a massless link
+  if (inertia.mass == 0) {
+    if (I.isZero(0)) return std::nullopt;  // the usual way to write a massless link
+    xml.diagnostics()->not_understood(
+        xml.where(mass, "value"),
+        fmt::format("link '{}' has mass 0 and moments of inertia up to {:g} kg m^2, which are left out", name,
+                    I.cwiseAbs().maxCoeff()),
+        "write its mass, or remove <inertial>");
+    return std::nullopt;
+  }
+  const std::string why = why_impossible(inertia), change = repair_inertia(&inertia);
+  if (!change.empty()) {
+    xml.diagnostics()->not_understood(
+        xml.where(moments), fmt::format("the inertia of link '{}' is impossible: {}; {}", name, why, change),
+        "check the units (kg m^2 about the centre of mass)");
+  }
   return inertia;
 }
 
-// package://name/rest: `rest` in the nearest folder called `name` at or beside an ancestor of the file.
+// package://name/rest (urdf_repair.h), model:// alike; other paths are relative to the file.
 std::string resolve_path(Urdf& u, const XmlElement* element, const std::string& name) {
   const fs::path directory = fs::path(u.xml.include_directory);
   if (name.rfind("file://", 0) == 0) return name.substr(7);
@@ -120,20 +136,12 @@ std::string resolve_path(Urdf& u, const XmlElement* element, const std::string& 
   const auto slash = path.find('/');
   const std::string folder = path.substr(0, slash),
                     rest = slash == std::string::npos ? "" : path.substr(slash + 1);
-  std::error_code ignored;
-  fs::path at = fs::absolute(directory, ignored).lexically_normal();
-  if (at.filename().empty()) at = at.parent_path();
-  for (int depth = 0; depth < 64; ++depth) {
-    for (const fs::path& candidate : {at.filename() == folder ? at : fs::path(), at / folder}) {
-      if (!candidate.empty() && fs::is_regular_file(candidate / rest, ignored))
-        return (candidate / rest).string();
-    }
-    if (!at.has_parent_path() || at.parent_path() == at) break;
-    at = at.parent_path();
-  }
-  u.xml.attribute_error(element, "filename", fmt::format("'{}' is not found", name),
-                        fmt::format("put '{}' into a folder '{}' in or above '{}', or write a relative path",
-                                    rest, folder, directory.empty() ? "." : directory.string()));
+  if (std::string found = find_in_package(directory.string(), folder, rest); !found.empty()) return found;
+  u.xml.attribute_error(
+      element, "filename", fmt::format("'{}' is not found", name),
+      fmt::format("put '{}' into a folder '{}' in or above '{}', or name the folder that has "
+                  "'{}' in CAPSTAN_PACKAGE_PATH, or write a relative path",
+                  rest, folder, directory.empty() ? "." : directory.string(), folder));
   return "";
 }
 
@@ -188,17 +196,29 @@ std::optional<Shape> read_geometry(Urdf& u, const XmlElement* element, bool visu
   const XmlElement* shape = shapes.front();
   const std::string tag = XmlFiles::tag(shape);
   xml.accept(shape);
+  // Exporters write sizes of 0 for what is not to be there; a negative one is a mistake.
+  const auto tell_zero = [&](const char* name) {
+    xml.diagnostics()->not_understood(xml.where(shape, name),
+                                      fmt::format("<{}> has {} 0; the shape is left out", tag, name),
+                                      "write metres, above 0, or remove it");
+  };
   const auto positive = [&](const char* name) {
     const double value = required_number(u, shape, name);
-    if (value <= 0 && xml.has(shape, name)) {
+    if (value < 0) {
       xml.attribute_error(shape, name, fmt::format("<{}> {}=\"{}\" is not above 0", tag, name, value),
                           "write metres, above 0");
+    } else if (value == 0 && xml.has(shape, name)) {
+      tell_zero(name);
     }
     return value;
   };
   if (tag == "mesh") return read_mesh_shape(u, shape, visual);
   if (tag == "box") {
     const Vec3 size = xml.vec3(shape, "size").value_or(Vec3::Zero());
+    if (size.minCoeff() == 0 && xml.has(shape, "size")) {
+      tell_zero("size");
+      return std::nullopt;
+    }
     if (size.minCoeff() <= 0) {
       xml.attribute_error(shape, "size", "<box> has no positive size",
                           "write size=\"x y z\" in metres, all above 0");
@@ -443,10 +463,12 @@ void read_mimics(Urdf& u) {
       continue;
     }
     if (num_velocities(read.joint.type) != 1 || num_velocities(other->second.joint.type) != 1) {
-      xml.error(mimic,
-                fmt::format("joint '{}' mimics '{}', and one of them has not one degree of freedom", name,
-                            coupler.joint_b),
-                "use mimic between revolute, continuous and prismatic joints");
+      xml.diagnostics()->not_understood(
+          xml.where(mimic),
+          fmt::format(
+              "joint '{}' mimics '{}', and one of them has not one degree of freedom; it is free of it", name,
+              coupler.joint_b),
+          "use mimic between revolute, continuous and prismatic joints");
       continue;
     }
     u.scene.constraints.push_back(coupler);
@@ -557,6 +579,7 @@ void read_robot(Urdf& u, const XmlElement* robot) {
   read_mimics(u);
   const std::string root = find_root(u, robot);
   build(u, root);
+  repair_massless_links(&u.scene, xml.diagnostics());
   xml.report_unread();
 }
 

@@ -277,6 +277,15 @@ int XmlFiles::vector(const XmlElement* element, const char* name, int least, int
   std::vector<double> values;
   if (!parse_numbers(element, name, &values)) return 0;
   const int size = static_cast<int>(values.size());
+  if (size == 0) {  // exporters leave such attributes behind, and MuJoCo takes no notice of them
+    if (complained_.insert(element->FindAttribute(name)).second) {
+      diagnostics_->warning(
+          where(element, name),
+          fmt::format("<{}> {}=\"\" is empty; it is taken as not written", tag(element), name),
+          "remove it, or write its numbers");
+    }
+    return 0;
+  }
   if (size < least || size > most) {
     const std::string expected = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
     attribute_error(element, name,

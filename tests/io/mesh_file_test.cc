@@ -205,7 +205,8 @@ TEST(MeshFile, BrokenFilesSayWhatIsWrong) {
       {"face.msh", bad_face, "with vertex 8 of 8"},
       {"head.msh", "12345", "the header of an MSH file takes 16"},
       {"gmsh.msh", "$MeshFormat\n4.1 0 8\n", "is a Gmsh file"},
-      {"part.dae", "<xml/>", "is not of a known kind"},
+      {"part.dae", "<xml/>", "is not a COLLADA file"},
+      {"part.ply", "ply", "is not of a known kind"},
   };
   for (const auto& c : cases) {
     const Result result = read(c.name, c.bytes);
@@ -265,6 +266,40 @@ TEST(MeshFile, AMeshThatIsInsideOutIsTurnedWithAWarning) {
   EXPECT_NE(result.diagnostics.text().find("scene.yaml:7: warning: mesh file"), std::string::npos);
   EXPECT_NE(result.diagnostics.text().find("inside out"), std::string::npos);
   EXPECT_NEAR(volume_properties(*result.mesh).volume, 2, 1e-6);
+}
+
+// A tetrahedron of 3 dm in centimetres, moved by its node: three faces as triangles and one as a polygon of a
+// list.
+TEST(MeshFile, Collada) {
+  const std::string dae =
+      R"(<?xml version="1.0"?><COLLADA version="1.4.1"><asset><unit name="cm" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="12">0 0 0 30 0 0 0 30 0 0 0 30</float_array>
+<technique_common><accessor source="#a" count="4" stride="3"/></technique_common></source>
+<source id="n"><float_array id="b" count="3">0 0 1</float_array></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="3"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+<p>0 0 2 0 1 0  0 0 1 0 3 0  0 0 3 0 2 0</p></triangles>
+<polylist count="1"><input semantic="VERTEX" source="#v" offset="0"/><vcount>3</vcount><p>1 2 3</p></polylist>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><translate>100 0 0</translate><scale>2 2 2</scale>
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes></COLLADA>)";
+  const Result result = read("tet.dae", dae);
+  EXPECT_EQ(result.diagnostics.text(), "");
+  ASSERT_TRUE(result.mesh);
+  ASSERT_EQ(result.mesh->triangles.size(), 4u);
+  const VolumeProperties volume = volume_properties(*result.mesh);
+  EXPECT_NEAR(volume.volume, 0.6 * 0.6 * 0.6 / 6, 1e-12);
+  EXPECT_LT((volume.centroid - Vec3(1.15, 0.15, 0.15)).norm(), 1e-12);
+  const auto broken = [&](const std::string& from, const std::string& to) {
+    std::string text = dae;
+    return read("bad.dae", text.replace(text.find(from), from.size(), to)).diagnostics.text();
+  };
+  EXPECT_NE(broken("<p>1 2 3", "<p>1 2 9").find("has a face with vertex 9 of 4"), std::string::npos);
+  EXPECT_NE(broken("0 0 30</float", "0 0 x</float").find("something else than numbers in <float_array>"),
+            std::string::npos);
+  EXPECT_NE(broken("meter=\"0.01\"", "meter=\"0\"").find("has a unit that is not above 0 m"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <numbers>
 #include <random>
 
+#include "capstan/model/model.h"
 #include "tests/io/xml_helpers.h"
 
 namespace capstan {
@@ -51,7 +54,8 @@ TEST_F(Urdf, LinksAndJoints) {
     <joint name="p" type="planar"><parent link="base"/><child link="flat"/><axis xyz="0 0 1"/></joint>
     <joint name="f" type="floating"><parent link="base"/><child link="loose"/></joint>
     <joint name="t" type="fixed"><parent link="arm"/><child link="tip"/></joint>)");
-  EXPECT_EQ(diagnostics.text(), "");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 4) << diagnostics.text();  // links that move without mass
   EXPECT_EQ(scene.name, "r");
   ASSERT_EQ(scene.bodies.size(), 7u);
   const Body& base = *find_named(scene.bodies, "base");
@@ -94,10 +98,83 @@ TEST_F(Urdf, RootNamedWorldIsTheWorld) {
   const Scene scene = read(R"(
     <link name="world"><collision><geometry><box size="1 2 3"/></geometry></collision></link><link name="a"/>
     <joint name="j" type="floating"><parent link="world"/><child link="a"/></joint>)");
-  EXPECT_EQ(diagnostics.text(), "");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
   ASSERT_EQ(scene.bodies.size(), 1u);
   EXPECT_EQ(scene.bodies[0].parent, "world");
   EXPECT_EQ(scene.shapes[0].body, "world");
+}
+
+// a <= b <= c with c > a + b: both smaller ones grow by half of what lacks.
+TEST_F(Urdf, ImpossibleInertiasAreRepairedAndTold) {
+  const auto link = [](const std::string& mass, const std::string& moments) {
+    return "<link name='a'><inertial><mass value='" + mass + "'/><inertia " + moments +
+           " ixy='0' ixz='0' iyz='0'/></inertial></link>";
+  };
+  Scene scene = read(link("2", "ixx='1' iyy='9' izz='2'"));
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_NE(diagnostics.text().find("its principal moments (1, 2, 9) became (4, 5, 9) kg m^2"),
+            std::string::npos)
+      << diagnostics.text();
+  expect_near(1e-6 * scene.bodies.at(0).inertia->about_com.diagonal(), 1e-6 * Vec3(4, 9, 5));
+  compile(scene);
+  scene = read(link("2", "ixx='-1' iyy='3' izz='3'"));
+  EXPECT_NE(diagnostics.text().find("(-1, 3, 3) became (0, 3, 3)"), std::string::npos) << diagnostics.text();
+  scene = read(link("0", "ixx='1' iyy='1' izz='1'"));
+  EXPECT_NE(diagnostics.text().find("link 'a' has mass 0 and moments of inertia up to 1 kg m^2"),
+            std::string::npos);
+  EXPECT_FALSE(scene.bodies.at(0).inertia);
+  diagnostics.strict = true;
+  diagnostics.list.clear();
+  read_urdf(folder.write("robot/urdf/robot.urdf",
+                         "<robot name='r'>" + link("2", "ixx='1' iyy='9' izz='2'") + "</robot>"),
+            &diagnostics);
+  EXPECT_FALSE(diagnostics.ok());
+}
+
+TEST_F(Urdf, LinksThatMoveWithoutMassGetALittle) {
+  const Scene scene = read(R"(<link name="a"/><link name="b"/><link name="c"/>
+    <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+    <joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint>)");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 1) << diagnostics.text();
+  EXPECT_NE(diagnostics.text().find("link 'b' moves and nothing of it has mass; it gets 0.001 kg"),
+            std::string::npos);
+  EXPECT_EQ(find_named(scene.bodies, "b")->inertia->mass, 1e-3);
+  compile(scene);
+  // What it carries has mass: nothing to repair.
+  read(R"(<link name="a"/><link name="b"/><link name="c"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+    <joint name="k" type="fixed"><parent link="b"/><child link="c"/></joint>)");
+  EXPECT_EQ(diagnostics.text(), "");
+}
+
+TEST_F(Urdf, PackagesAreSearched) {
+  const std::string tet = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+  folder.write("robot/package.xml", "<package><name>my_description</name></package>");
+  folder.write("robot/meshes/tet.obj", tet);
+  const std::string in_folder = folder.write("elsewhere/parts/meshes/tet.obj", tet);
+  const auto uses = [&](const std::string& file) {
+    return read("<link name='a'><collision><geometry><mesh filename='" + file +
+                "'/></geometry></collision></link>")
+        .shapes.size();
+  };
+  EXPECT_EQ(uses("package://my_description/meshes/tet.obj"), 1u) << diagnostics.text();
+  EXPECT_EQ(uses("package://parts/meshes/tet.obj"), 0u);
+  EXPECT_NE(diagnostics.text().find("CAPSTAN_PACKAGE_PATH"), std::string::npos) << diagnostics.text();
+  const std::filesystem::path elsewhere =
+      std::filesystem::path(in_folder).parent_path().parent_path().parent_path();
+  setenv("CAPSTAN_PACKAGE_PATH", ("/nowhere:" + elsewhere.string()).c_str(), 1);
+  EXPECT_EQ(uses("package://parts/meshes/tet.obj"), 1u) << diagnostics.text();
+  unsetenv("CAPSTAN_PACKAGE_PATH");
+}
+
+TEST_F(Urdf, ShapesOfNoSizeAreLeftOut) {
+  const Scene scene = read(R"(<link name="a"><visual><geometry><box size="0 0 0"/></geometry></visual>
+    <collision><geometry><sphere radius="0"/></geometry></collision></link>)");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
+  EXPECT_TRUE(scene.shapes.empty());
 }
 
 TEST_F(Urdf, Shapes) {
@@ -134,7 +211,7 @@ TEST_F(Urdf, ReportsWhatItDoesNotSimulate) {
     <joint name="j" type="continuous"><parent link="a"/><child link="b"/><calibration rising="0"/><safety_controller k_velocity="1"/></joint>
     <transmission name="t"><type>x</type></transmission><gazebo reference="a"/>)");
   EXPECT_TRUE(diagnostics.ok());
-  EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 6) << diagnostics.text();
   EXPECT_TRUE(says(diagnostics, "<sensors> is not understood", 2));
   EXPECT_TRUE(says(diagnostics, "<transmission>", 4));
 }
