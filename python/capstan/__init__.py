@@ -20,6 +20,7 @@ from ._core import (Batch, Diagnostic, Joint, Model, Report, Residual, Scene, So
                     __version__, scene_folder, scenes)
 from ._errors import InputError, OutputError, StepError
 from ._kinematics import InverseKinematics, inverse_kinematics
+from ._program import Replay, export, find_program, view
 from ._rollout import Rollout, rollout
 from ._simulation import Body, Simulation, load, scene_from_dict
 from ._sweep import SweepPoint, sweep

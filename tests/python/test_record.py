@@ -55,3 +55,24 @@ def test_what_cannot_be_written_is_told(tmp_path):
         with sim.record(tmp_path / "y.capstan"):
             sim.step()
         capstan.load(tmp_path / "y.capstan")
+
+
+def test_export_and_replay(program, tmp_path, monkeypatch):
+    path = tmp_path / "run.capstan"
+    sim = capstan.load("gyroscope")
+    with sim.record(path):
+        sim.run(0.1)
+    capstan.export(path, tmp_path / "run.csv", from_=0.05)
+    assert (tmp_path / "run.csv").read_text().startswith("time [s],")
+    with pytest.raises(RuntimeError, match="can be exported to"):
+        capstan.export(path, tmp_path / "run.obj")
+    try:
+        page = capstan.Replay(path)._repr_html_()
+    except RuntimeError as error:
+        assert "page" in str(error)  # the viewer's page was not built: no npm
+    else:
+        assert page.startswith("<iframe")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CAPSTAN")
+    with pytest.raises(FileNotFoundError, match="CAPSTAN"):
+        capstan.export(path, tmp_path / "run.csv")
