@@ -44,3 +44,9 @@ def test_the_example_of_the_readme(program, tmp_path):
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True).stdout
     assert re.match(r"angle after 10 s: -?\d\.\d{6} rad\n", printed)
     assert printed.split()[-1] in program("run", tmp_path / "pendulum.yaml")
+
+
+def test_every_file_of_the_package_is_listed():
+    folder = PAGE.parents[1] / "python"
+    listed = set(re.search(r"set\(files\n(.*?)\)", (folder / "CMakeLists.txt").read_text(), re.S)[1].split())
+    assert listed == {path.name for path in (folder / "capstan").iterdir() if path.is_file()}
