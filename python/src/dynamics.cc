@@ -177,6 +177,21 @@ nb::object ray(const CompiledModel& m, nb::handle q, nb::handle origin, nb::hand
   return result;
 }
 
+nb::object collide_at(const CompiledModel& m, nb::handle q) {
+  const At at(m, q);
+  Contacts contacts;
+  collide_all_pairs(m.model, at.placement, &contacts);
+  std::vector<ContactRecord> records;
+  const Vec3 zero = Vec3::Zero();
+  for (int i = 0; i < contacts.size(); ++i) {
+    const int a = contacts.shape_a[i], b = contacts.shape_b[i];
+    records.push_back({a, b, m.model.shapes[a].body, m.model.shapes[b].body, 0, 0, contacts.p_WC[i],
+                       contacts.normal[i], zero, contacts.distance[i], 0, zero, zero});
+  }
+  return to_records(records.data(), records.size() * sizeof(ContactRecord),
+                    nb::module_::import_("capstan._arrays").attr("CONTACT"));
+}
+
 }  // namespace
 
 void bind_dynamics(nb::class_<CompiledModel>& model) {
@@ -215,6 +230,8 @@ void bind_dynamics(nb::class_<CompiledModel>& model) {
       .def("integrate", &integrate, "q"_a, "v"_a, "dt"_a = 1.0,
            "q moved along v for dt [s]: plain numbers add up, quaternions turn and stay unit.")
       .def("difference", &position_difference, "q0"_a, "q1"_a, "v with integrate(q0, v) = q1, shape [dofs].")
+      .def("collide", &collide_at, "q"_a,
+           "Contacts at q, without any motion: a record array of dtype capstan.CONTACT, forces zero.")
       .def("ray_cast", &ray, "q"_a, "origin"_a, "direction"_a, "max_distance"_a = kInfinity,
            "The nearest hit of a ray with a shape that collides: {'shape', 'distance' [m], 'point', "
            "'normal'}, or None.");

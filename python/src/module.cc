@@ -42,6 +42,7 @@ void bind_errors(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   using namespace capstan::python;
+  nb::set_leak_warnings(false);  // what pytest or a notebook still holds at the end is no leak of ours
   m.attr("__version__") = capstan::version();
   bind_errors(m);
   bind_scene(m);

@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
+#include "capstan/base/closest_name.h"
 #include "capstan/io/output_file.h"
 #include "capstan/io/read.h"
 #include "capstan/io/recording.h"
@@ -121,6 +123,28 @@ void append_scene(PyScene& into, const PyScene& model, const std::string& name, 
   append(&into.scene, copy, instance);
 }
 
+void set_friction(PyScene& s, double friction, const std::string& material) {
+  if (!(friction >= 0) || !std::isfinite(friction)) {
+    raise_value_error(fmt::format("friction is {:g}; give a finite number of 0 or more", friction));
+  }
+  for (Material& m : s.scene.materials) {
+    if (m.name != material) continue;
+    m.friction = friction;
+    m.friction_tensor.reset();
+    return;
+  }
+  std::vector<std::string> names = {"default"};
+  for (const Material& m : s.scene.materials) names.push_back(m.name);
+  if (material != "default") {
+    throw nb::key_error(
+        fmt::format("there is no material '{}'; {}", material, did_you_mean(material, names)).c_str());
+  }
+  Material added;
+  added.name = "default";
+  added.friction = friction;
+  s.scene.materials.push_back(added);
+}
+
 // The whole of a scene as plain things, for pickle: YAML and the meshes it names.
 nb::tuple scene_parts(const PyScene& s) {
   std::map<const TriangleMesh*, std::string> names;
@@ -219,6 +243,8 @@ void bind_scene(nb::module_& m) {
            "position [m] and quat_wxyz place its world frame in the frame of body `parent`; joint 'free' or "
            "'weld'\n"
            "says how its root bodies move, None leaves it as it is.")
+      .def("set_friction", &set_friction, "friction"_a, "material"_a = "default",
+           "Changes the friction coefficient of a material; compile the scene again to see it act.")
       .def(
           "to_yaml", [](const PyScene& s) { return write_yaml(s.scene); },
           "The scene as YAML text. Shapes with meshes are left out, with a comment; save() writes those, "
@@ -237,7 +263,7 @@ void bind_scene(nb::module_& m) {
       .def_static("_from_parts", &scene_from_parts)
       .def("__reduce__",
            [](const PyScene& s) {
-             return nb::make_tuple(nb::module_::import_("capstan._core").attr("Scene").attr("_from_parts"),
+             return nb::make_tuple(nb::module_::import_("capstan._pickle").attr("make_scene"),
                                    scene_parts(s));
            })
       .def("__repr__", [](const PyScene& s) {

@@ -12,14 +12,6 @@
 namespace capstan::python {
 namespace {
 
-struct ContactRecord {  // CONTACT of capstan/_arrays.py
-  std::int32_t shape_a, shape_b, body_a, body_b, region, kind;
-  Vec3 point, normal, force;
-  double distance, normal_force;
-  Vec3 friction, slip;
-};
-static_assert(sizeof(ContactRecord) == 24 + 17 * 8, "no gaps");
-
 struct PairRecord {  // CONTACT_PAIR of capstan/_arrays.py
   std::int32_t body_a, body_b, contacts, sticking, sliding, unused;
   double normal_force;

@@ -6,13 +6,10 @@
 namespace capstan::python {
 namespace {
 
-nb::object view_of(nb::handle self, VecX PyState::*, VecX& x) {
-  return view(x.data(), {static_cast<std::size_t>(x.size())}, self);
-}
-
 template <VecX State::*field>
 nb::object get(nb::handle self) {
-  return view_of(self, nullptr, nb::cast<PyState&>(self).state.*field);
+  VecX& x = nb::cast<PyState&>(self).state.*field;
+  return view(x.data(), {static_cast<std::size_t>(x.size())}, self);
 }
 
 // Keeps the memory, which views look at.
@@ -79,7 +76,7 @@ void bind_state(nb::module_& m) {
       .def("__reduce__",
            [](nb::handle self) {
              const auto& s = nb::cast<const PyState&>(self);
-             return nb::make_tuple(nb::module_::import_("capstan._core").attr("State").attr("from_bytes"),
+             return nb::make_tuple(nb::module_::import_("capstan._pickle").attr("make_state"),
                                    nb::make_tuple(s.model, to_bytes(s)));
            })
       .def("__repr__", [](const PyState& s) {

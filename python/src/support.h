@@ -100,6 +100,14 @@ struct PyState {
   State state;
 };
 
+struct ContactRecord {  // CONTACT of capstan/_arrays.py
+  std::int32_t shape_a, shape_b, body_a, body_b, region, kind;
+  Vec3 point, normal, force;
+  double distance, normal_force;
+  Vec3 friction, slip;
+};
+static_assert(sizeof(ContactRecord) == 24 + 17 * 8, "no gaps");
+
 // How steps are taken, from keyword arguments with the command line's words. Throws ValueError.
 StepOptions choose_options(const Model& model, const nb::kwargs& arguments);
 std::string contact_law_name(const StepOptions& options);

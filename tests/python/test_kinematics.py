@@ -60,7 +60,7 @@ def test_a_pendulum_by_hand():
     assert model.energy([0.3], [2.0])["kinetic"] == pytest.approx(0.5 * 0.6 * 4)
 
 
-def test_rays():
+def test_rays_and_contacts_at_q():
     model = capstan.Model(capstan.Scene.from_string(BOX))
     q = [0, 0, 0.095, 1, 0, 0, 0]
     hit = model.ray_cast(q, [0, 0, 3], [0, 0, -2])
@@ -68,6 +68,10 @@ def test_rays():
     np.testing.assert_allclose(hit["normal"], [0, 0, 1])
     assert model.ray_cast(q, [0, 0, 3], [0, 0, 1]) is None
     assert model.ray_cast(q, [0, 0, 3], [0, 0, -1], max_distance=1) is None
+    contacts = model.collide(q)
+    assert len(contacts) == 4
+    np.testing.assert_allclose(contacts["distance"], -0.005)
+    assert len(model.collide([0, 0, 5, 1, 0, 0, 0])) == 0
     for bad in ([0, 0, 0], [np.nan, 0, 1]):
         with pytest.raises(ValueError):
             model.ray_cast(q, [0, 0, 3], bad)

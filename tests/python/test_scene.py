@@ -99,6 +99,26 @@ def test_scenes_of_scenes():
         scene.append(box, "x", joint="slide")
 
 
+def test_friction_changed_between_runs():
+    slope = """\
+capstan: 1
+options: {gravity: [4.9, 0, -8.5], dt: 0.005}
+shapes: [{name: floor, type: half_space}]
+bodies: [{name: box, position: [0, 0, 0.1], joint: {name: free, type: free}, shape: {type: box, size: [0.2, 0.2, 0.2]}}]
+"""
+    scene = capstan.Scene.from_string(slope)
+    travel = {}
+    for friction in (0.2, 1.0):  # tan 30 degrees = 0.577 is between
+        scene.set_friction(friction)
+        travel[friction] = capstan.Simulation(scene).run(1).q[0]
+    assert travel[1.0] == pytest.approx(0, abs=1e-3)
+    assert travel[0.2] == pytest.approx((4.9 - 0.2 * 8.5) / 2, rel=2e-2)
+    with pytest.raises(KeyError):
+        scene.set_friction(0.5, "ice")
+    with pytest.raises(ValueError):
+        scene.set_friction(-1)
+
+
 def test_meshes_are_pickled(tmp_path):
     (tmp_path / "t.obj").write_text(TETRAHEDRON)
     (tmp_path / "t.yaml").write_text(

@@ -243,7 +243,8 @@ def test_other_threads_run_and_may_not_touch_what_is_being_stepped():
 
 
 def test_overhead_of_a_call():
-    """sim.step() over step(n): issue 25 asks for less than 2 us; the bound here leaves room for a busy machine."""
+    """sim.step() over step(n): less than 2 us is meant; the bound here leaves room for a busy machine, of whose
+    processors only our own time counts."""
     sim = capstan.load("double_pendulum")
     n = 20_000
     best = []
@@ -251,13 +252,13 @@ def test_overhead_of_a_call():
         times = []
         for _ in range(3):
             sim.reset()
-            begin = time.perf_counter()
+            begin = time.process_time()
             loop()
-            times.append(time.perf_counter() - begin)
+            times.append(time.process_time() - begin)
         best.append(min(times))
     overhead = (best[1] - best[0]) / n
     print(f"overhead of sim.step(): {1e6 * overhead:.2f} us")
-    assert overhead < 10e-6
+    assert overhead < 5e-6
 
 
 def test_pictures():
