@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments format clean
+.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments wheel docs format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
 	@echo "make fuzz     MINUTES=10 of fuzzing with libFuzzer (TARGETS=\"yaml steps\": only these)"
 	@echo "make soak     HOURS=1 of random simulations with recording and viewer; watches memory, time, energy"
+	@echo "make wheel    build the Python package as a wheel for this machine, in build/wheel (needs PyPI)"
+	@echo "make docs     build the documentation site, in build/site (needs PyPI)"
 	@echo "make format   lay out the C++ files with clang-format 14"
 	@echo "make clean    remove everything built"
 	@echo
@@ -79,6 +81,14 @@ fuzz: setup
 	@cmake --build build/fuzz -j $(JOBS)
 	@JOBS=$(JOBS) tools/fuzz build/fuzz $(MINUTES) $(TARGETS)
 
+wheel: setup setup-python
+	@test -x build/python/bin/python3 || { echo "make wheel needs PyPI (see tools/python-env)"; exit 1; }
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/python/bin/python3 -m pip --disable-pip-version-check wheel --no-deps --wheel-dir build/wheel .
+	@ls build/wheel/*.whl
+
+docs: setup-python build
+	@tools/docs $(BUILD)/python
+
 format: setup-format
 	@tools/format
 
@@ -86,8 +96,9 @@ format: setup-format
 # Node, npm and Chromium: what needs them is left out where they cannot be had.
 setup-viewer: setup
 	@tools/setup --optional viewer browser
-setup-python:
+setup-python: setup
 	@tools/setup --optional python
+	@tools/python-env
 setup-format:
 	@tools/setup --optional format
 

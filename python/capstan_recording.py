@@ -118,11 +118,13 @@ def _chunks(data):
 def _read_header(content):
     data = _In(content)
     (version,) = data.unpack("<I")
-    if version != 4:
-        raise RecordingError(f"it is of version {version}; this reader knows version 4")
+    if version not in (4, 5):
+        raise RecordingError(f"it is of version {version}; this reader knows versions 4 and 5")
     head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
     data.unpack("<Q")  # fingerprint of the model
     head["dt"], *_, head["duration"] = data.unpack("<9d")
+    if version == 5:
+        data.unpack("<d")  # speed at which errors of position are undone
     *_, num_q, num_v, num_control, num_rest = data.unpack("<10i")
     columns = [[data.text() for _ in range(3)] for _ in range(data.count())]
     head["units"] = {name: unit for _, name, unit in columns}

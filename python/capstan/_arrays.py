@@ -1,0 +1,69 @@
+"""Arrays with names, and the layouts of record arrays."""
+import numpy as np
+
+CONTACT = np.dtype([
+    ("shape_a", "<i4"), ("shape_b", "<i4"),  # numbers of the model's shapes
+    ("body_a", "<i4"), ("body_b", "<i4"),  # numbers of the bodies that carry them
+    ("region", "<i4"),  # 0 open, 1 sticking, 2 sliding
+    ("kind", "<i4"),  # how it was found: 0 touching, 1 and 2 ahead of the step, 3 gliding, 4 late
+    ("point", "<f8", 3),  # [m] where it acts, world
+    ("normal", "<f8", 3),  # unit, from a to b, world
+    ("force", "<f8", 3),  # [N] on b, world: normal_force * normal + friction; a feels the opposite
+    ("distance", "<f8"),  # [m] at the beginning of the step; negative where the shapes overlap
+    ("normal_force", "<f8"),  # [N] never negative
+    ("friction", "<f8", 3),  # [N] on b, world
+    ("slip", "<f8", 3),  # [m/s] velocity of b's surface against a's, world
+])
+"""One contact of a step."""
+
+CONTACT_PAIR = np.dtype([
+    ("body_a", "<i4"), ("body_b", "<i4"),  # numbers of bodies, a < b
+    ("contacts", "<i4"), ("sticking", "<i4"), ("sliding", "<i4"), ("_", "<i4"),
+    ("normal_force", "<f8"),  # [N] sum of the normal forces
+    ("force", "<f8", 3),  # [N] on b, world
+    ("friction", "<f8", 3),  # [N] its friction part
+    ("torque", "<f8", 3),  # [N m] on b about the world's origin
+])
+"""All that acts between two bodies in a step."""
+
+
+class NamedArray(np.ndarray):
+    """A view of a simulation's numbers that also takes names: sim.control["push"] = 2, sim.q["arm_1"].
+
+    All else is as with any numpy array; what is computed from it, and parts of it, are plain arrays.
+    """
+
+    _places = None
+
+    def __array_finalize__(self, other):
+        self._places = None
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        plain = lambda x: x.view(np.ndarray) if isinstance(x, NamedArray) else x
+        if out is not None:
+            options["out"] = tuple(plain(x) for x in out)
+        result = getattr(ufunc, method)(*map(plain, inputs), **options)
+        return out[0] if out is not None and len(out) == 1 else result
+
+    def _place(self, key):
+        if not isinstance(key, str):
+            return key
+        if self._places is None:
+            raise IndexError("this array has no names")
+        return self._places(key)
+
+    def __getitem__(self, key):
+        return self.view(np.ndarray)[self._place(key)]
+
+    def __setitem__(self, key, value):
+        self.view(np.ndarray)[self._place(key)] = value
+
+    def __reduce__(self):
+        return np.array, (self.tolist(), np.float64)
+
+
+def named(array, places):
+    """The array as one that finds places(name)."""
+    result = array.view(NamedArray)
+    result._places = places
+    return result

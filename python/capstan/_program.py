@@ -1,0 +1,56 @@
+"""What the command line does for Python: films, pages and the viewer, from recordings."""
+import base64
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+
+def find_program():
+    """Path of the program capstan: $CAPSTAN, or the one on PATH. Raises FileNotFoundError."""
+    path = os.environ.get("CAPSTAN") or shutil.which("capstan")
+    if not path or not os.path.exists(path):
+        raise FileNotFoundError("the program capstan was not found; put it on PATH, or its path into the environment "
+                                "variable CAPSTAN (after make build it is build/release/apps/capstan/capstan)")
+    return path
+
+
+def export(recording, out, **options):
+    """Writes a recording in another form: .csv, .h5, .glb, .html, .png, .mp4 or .gif, by the name of `out`.
+
+    Options are those of `capstan export` (docs/cli.md): from_, to [s], fps, width, height [px], view. Raises RuntimeError
+    with what the program says.
+    """
+    arguments = [find_program(), "export", os.fspath(recording), os.fspath(out)]
+    for name, value in options.items():
+        arguments += ["--" + name.rstrip("_").replace("_", "-"), str(value)]
+    result = subprocess.run(arguments, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RuntimeError(result.stderr.strip() or f"capstan export failed with code {result.returncode}")
+
+
+def view(scene_or_recording, *arguments):
+    """Starts the viewer, `capstan view`, which prints an address to open in a browser. Returns the process; end it with
+    terminate()."""
+    return subprocess.Popen([find_program(), "view", os.fspath(scene_or_recording), *map(str, arguments)])
+
+
+class Replay:
+    """A recording that a notebook shows as a film to play: Replay("run.capstan") as the last line of a cell."""
+
+    def __init__(self, recording, height=480):
+        self.path, self.height = pathlib.Path(recording), height
+
+    def html(self):
+        """The page, which needs nothing else."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "replay.html")
+            export(self.path, page)
+            with open(page, encoding="utf-8") as file:
+                return file.read()
+
+    def _repr_html_(self):
+        page = base64.b64encode(self.html().encode()).decode()
+        return (f'<iframe src="data:text/html;base64,{page}" width="100%" height="{int(self.height)}" '
+                'style="border:0"></iframe>')

@@ -1,0 +1,233 @@
+"""Simulation: the library's with what Python makes pleasant."""
+import json
+import math
+import os
+
+import numpy as np
+
+from . import _core
+from ._arrays import named
+
+
+class Body:
+    """A body of a simulation, as it is now: each property asks the simulation."""
+
+    def __init__(self, simulation, index):
+        self._simulation, self.index = simulation, index
+
+    @property
+    def name(self):
+        """Its name."""
+        return self._simulation.model.body_names[self.index]
+
+    @property
+    def mass(self):
+        """[kg]"""
+        return float(self._simulation.model.body_masses[self.index])
+
+    @property
+    def position(self):
+        """Origin of its frame [m], world, shape [3]."""
+        return self._simulation._pose(self.index)[0]
+
+    @property
+    def quat_wxyz(self):
+        """Its orientation as a unit quaternion (w, x, y, z)."""
+        return self._simulation._pose(self.index)[1]
+
+    @property
+    def rotation(self):
+        """Its orientation as a matrix, shape [3, 3]: columns are its axes in the world."""
+        return self._simulation._pose(self.index)[2]
+
+    @property
+    def pose(self):
+        """Position and orientation as a matrix, shape [4, 4]: p_world = pose @ (p_body, 1)."""
+        position, _, rotation = self._simulation._pose(self.index)
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = rotation, position
+        return pose
+
+    @property
+    def velocity(self):
+        """Of the origin of its frame [m/s], world axes, shape [3]."""
+        return self._simulation._velocity(self.index)[3:]
+
+    @property
+    def angular_velocity(self):
+        """[rad/s], world axes, shape [3]."""
+        return self._simulation._velocity(self.index)[:3]
+
+    def __repr__(self):
+        return f"<capstan.Body '{self.name}'>"
+
+
+class _Recording:
+    """What record() returns: ends the recording when a with-block is left."""
+
+    def __init__(self, simulation):
+        self._simulation = simulation
+
+    def stop(self):
+        return self._simulation.stop_recording()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def _array(name, doc):
+    """A property that is a view; setting it copies all numbers."""
+    def assign(self, numbers):
+        array, numbers = getattr(self, "_" + name), np.asarray(numbers, dtype=float)
+        if numbers.shape != array.shape:
+            raise ValueError(f"{name} has the shape {array.shape}; {numbers.shape} was given")
+        array[:] = numbers
+
+    return property(lambda self: getattr(self, "_" + name), assign, doc=doc)
+
+
+class Simulation(_core.Simulation):
+    """A scene that runs: Simulation(scene, keyframe=None, **options).
+
+    `scene` is a Scene, a Model, the path of a scene file, or the name of a scene that comes with Capstan. Options have
+    the words of the command line and can be changed later as attributes: dt [s], integrator, contact_law, tolerance,
+    max_iterations, threads, sleep, judge, fail_if_not_converged, step_seconds [s].
+
+    q, v, control, generalized_force and surface_scale are views of the simulation's own memory: steps change them in
+    place, and what is written to them takes effect with the next step. They also take names: sim.q["hinge"].
+    """
+
+    def __init__(self, scene, keyframe=None, **options):
+        super().__init__(scene, keyframe, **options)
+        model = self.model
+        self._q = named(self._array(0), lambda name: model.joint(name).q)
+        self._v = named(self._array(1), lambda name: model.joint(name).v)
+        self._control = named(self._array(2), model.actuator_index)
+        self._generalized_force = named(self._array(3), lambda name: model.joint(name).v)
+        self._surface_scale = named(self._array(4), model.shape_index)
+
+    q = _array("q", "Positions, shape [model.num_positions] [m, rad, quat_wxyz]; by joint: sim.q['hinge']. A view.")
+    v = _array("v", "Velocities, shape [model.num_velocities] [m/s, rad/s]; by joint. A view.")
+    control = _array(
+        "control", "u of each actuator, shape [model.num_controls]; by actuator. Stays until changed. A view.")
+    generalized_force = _array(
+        "generalized_force",
+        "Forces from outside on each dof [N or N m], shape [model.num_velocities]; by joint. Stay. A view.")
+    surface_scale = _array(
+        "surface_scale", "Factor of the speed of each shape's moving surface (belts), shape [shapes]; by shape. A view.")
+
+    def run(self, duration=None):
+        """Steps for `duration` [s], or as long as the scene says: as many steps as `capstan run` takes."""
+        if duration is None:
+            duration = self.model.duration
+        if not (math.isfinite(duration) and duration >= 0):
+            raise ValueError(f"duration is {duration} s; give a finite number of 0 or more")
+        self.step(max(0, math.ceil(duration / self.dt - 1e-3)))
+        return self
+
+    def body(self, name):
+        """A body, by its name or number."""
+        return Body(self, self.model.body_index(name))
+
+    def contact_force(self, body, other=None):
+        """Contact force on a body in the last step [N], world axes, shape [3]: of all that touches it, or of `other`
+        alone."""
+        index = self.model.body_index(body)
+        of = None if other is None else self.model.body_index(other)
+        total = np.zeros(3)
+        for pair in self.contact_pairs:
+            a, b = pair["body_a"], pair["body_b"]
+            if b == index and of in (None, a):
+                total += pair["force"]
+            elif a == index and of in (None, b):
+                total -= pair["force"]
+        return total
+
+    def save(self):
+        """The whole state as bytes; restore() goes back to it bit for bit."""
+        return self.state.to_bytes()
+
+    def restore(self, data):
+        """Goes back to what save() returned."""
+        self.state = _core.State.from_bytes(self.model, data)
+
+    def record(self, path, every=None):
+        """Records from now on into a file, .capstan or .h5, every `every` steps (None: each 10 ms).
+
+            with sim.record("run.capstan"):
+                sim.run(2)
+
+        stop_recording(), or leaving the with-block, ends it.
+        """
+        if every is None:
+            every = max(1, round(min(0.01 / self.dt, 1e9)))
+        self._record(path, every)
+        return _Recording(self)
+
+    def _repr_svg_(self):
+        return self.picture(480, 360)
+
+    def __reduce__(self):
+        return _restored, (self.model, {name: getattr(self, name) for name in OPTIONS}, self.save())
+
+    def __repr__(self):
+        return f"<capstan.Simulation of '{self.model.name}': t = {self.time:g} s>"
+
+
+OPTIONS = ("dt", "integrator", "contact_law", "tolerance", "max_iterations", "threads", "sleep", "judge",
+           "fail_if_not_converged", "step_seconds")
+for _name, _doc in zip(OPTIONS, (
+        "Time step [s].",
+        "'semi_implicit', 'explicit_euler', 'symplectic_euler', 'implicit_euler' or 'midpoint'.",
+        "'coulomb', 'sap', 'lagged', 'similar' or 'regularized_lagged' (docs/laws.md).",
+        "Relative momentum residual at which a step is solved.",
+        "Of the solver, for an island in a step.",
+        "Threads of a step: they change how long it takes, never its result.",
+        "Whether islands at rest may sleep.",
+        "Whether each answer is graded (report.judge).",
+        "Whether a step that does not converge raises StepError; else the best iterate is taken.",
+        "Wall time [s] after which a step gives up with StepError.")):
+    setattr(Simulation, _name, property(lambda self, name=_name: self._option(name),
+                                        lambda self, value, name=_name: self._set_option(name, value), doc=_doc))
+
+
+def _restored(model, options, data):
+    simulation = Simulation(model, **options)
+    simulation.restore(data)
+    return simulation
+
+
+def load(scene, keyframe=None, **options):
+    """A Simulation of a scene file, or of a scene that comes with Capstan by its name."""
+    return Simulation(scene, keyframe, **options)
+
+
+def scene_from_dict(content, strict=False):
+    """A Scene from plain objects: dicts, lists, numbers and names as scene files have them (docs/scene.md).
+
+        capstan.scene_from_dict({"capstan": 1, "bodies": [{"name": "ball", "joint": {"type": "free"},
+                                                           "shape": {"type": "sphere", "radius": 0.1}}]})
+    """
+    def plain(x):
+        if isinstance(x, np.ndarray):
+            return plain(x.tolist())
+        if isinstance(x, np.generic):
+            return plain(x.item())
+        if isinstance(x, dict):
+            return {str(key): plain(value) for key, value in x.items()}
+        if isinstance(x, (list, tuple)):
+            return [plain(value) for value in x]
+        if isinstance(x, os.PathLike):
+            return os.fspath(x)
+        if x is None or isinstance(x, (bool, int, str)):
+            return x
+        if isinstance(x, float):
+            if math.isfinite(x):
+                return x
+            raise ValueError(f"a scene holds {x}; give a finite number, or leave it out")
+        raise TypeError(f"a scene holds a {type(x).__name__}; give dicts, lists, numbers and text")
+    # JSON is YAML, and every number keeps its bits.
+    return _core.Scene.from_string(json.dumps(plain(content), indent=1), strict)

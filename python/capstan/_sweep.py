@@ -1,0 +1,121 @@
+"""Sweeps: one function over many points, in processes or on a cluster, resumable."""
+import concurrent.futures
+import dataclasses
+import hashlib
+import inspect
+import itertools
+import json
+import multiprocessing
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+
+from . import _core
+
+
+@dataclasses.dataclass
+class SweepPoint:
+    """One point of a sweep."""
+    point: dict
+    """Arguments of the function."""
+    result: dict
+    """{name: array} that the function returned; None when it failed."""
+    error: str
+    """Why it failed, or ''. It is tried again when the sweep is run again."""
+    path: str
+    """File of the result (.npz), named by the content it depends on."""
+
+
+def _key(function, point):
+    """Hash of all that a result depends on: version, function, point."""
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        source = ""
+    content = [_core.__version__, function.__module__, function.__qualname__, source, point]
+    text = json.dumps(content, sort_keys=True, default=lambda x: np.asarray(x).tolist())
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _evaluate(function, point, path):
+    """Runs in a worker. The file appears whole or not at all."""
+    result = function(**point)
+    if not isinstance(result, dict):
+        result = {"value": result}
+    descriptor, scratch = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".part")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            np.savez(file, **{name: np.asarray(value) for name, value in result.items()})
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+
+
+def _in_processes(tasks, workers, tries):
+    """Errors by path. A worker that is killed takes its pool with it: what is left is given to a new one."""
+    errors, left = {}, list(tasks)
+    context = multiprocessing.get_context("spawn")  # threads and forks do not go together
+    for _ in range(tries):
+        broken = []
+        with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+            futures = {pool.submit(_evaluate, *task): task for task in left}
+            for future, task in futures.items():
+                try:
+                    future.result()
+                except concurrent.futures.process.BrokenProcessPool:
+                    broken.append(task)
+                except Exception as error:  # noqa: BLE001 - the user's function may raise anything
+                    errors[task[2]] = f"{type(error).__name__}: {error}"
+        left = [task for task in broken if not os.path.exists(task[2])]
+        if not left:
+            return errors
+    for task in left:
+        errors[task[2]] = f"its process was killed {tries} times"
+    return errors
+
+
+def _on_cluster(tasks, client):
+    futures = {client.submit(_evaluate, *task, pure=False): task for task in tasks}
+    errors = {}
+    for future, task in futures.items():
+        try:
+            future.result()
+        except Exception as error:  # noqa: BLE001
+            errors[task[2]] = f"{type(error).__name__}: {error}"
+    return errors
+
+
+def sweep(function, grid, folder, workers=None, client=None, tries=3):
+    """Calls function(**point) for every point of a grid and keeps the results in a folder.
+
+    function  returns a dict of arrays or numbers (or one of those); in a module of its own, for processes import it
+    grid      {name: list of values}: all combinations; or a list of dicts
+    folder    of the results, .npz files named by a hash of version, function and point: a sweep that was killed, or has
+              new points, computes only what is not there
+    workers   processes; None: as many as there are processors
+    client    a dask.distributed.Client: the sweep runs on its cluster, which must see the folder
+
+    Returns a list of SweepPoint in the order of the grid.
+    """
+    if isinstance(grid, dict):
+        points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+    else:
+        points = [dict(point) for point in grid]
+    folder = pathlib.Path(folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [str(folder / f"{_key(function, point)}.npz") for point in points]
+    tasks = {path: (function, point, path) for point, path in zip(points, paths) if not os.path.exists(path)}
+    errors = {}
+    if tasks:
+        errors = _on_cluster(tasks.values(), client) if client else _in_processes(tasks.values(), workers, tries)
+    answers = []
+    for point, path in zip(points, paths):
+        result = None
+        if os.path.exists(path):
+            with np.load(path, allow_pickle=False) as file:
+                result = {name: file[name] for name in file.files}
+        answers.append(SweepPoint(point, result, errors.get(path, ""), path))
+    return answers

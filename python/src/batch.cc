@@ -1,0 +1,336 @@
+// Batch: many simulations of one model, stepped by several threads without the interpreter's lock.
+//
+// Simulations share nothing but the model, and a workspace has no influence on results (step/step.h): bits do
+// not depend on the number of threads, nor on which thread steps which simulation.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "capstan/base/parallel.h"
+#include "capstan/math/rotation.h"
+#include "python/src/support.h"
+
+namespace capstan::python {
+namespace {
+
+constexpr double kMostNumbers = 2e9;  // of one result: 16 GB
+
+class PyBatch {
+ public:
+  PyBatch(ModelPtr model, int size, int threads, const StepOptions& options, const State& start)
+      : model_(std::move(model)),
+        options_(options),
+        states_(size, start),
+        failure_(size),
+        arrays_(std::make_shared<Arrays>()),
+        threads_(threads) {
+    const Model& m = model_->model;
+    options_.threads = 1;
+    options_.stop = &stop_;
+    arrays_->q.resize(size, m.num_positions);
+    arrays_->v.resize(size, m.num_velocities());
+    arrays_->control.resize(size, model_->actuators.size());
+    arrays_->time.resize(size);
+    for (int i = 0; i < size; ++i) store(i);
+  }
+
+  struct Arrays {
+    RowMatrix q, v, control;
+    VecX time;
+  };
+
+  const ModelPtr& model() const { return model_; }
+  int size() const { return static_cast<int>(states_.size()); }
+  int threads() const { return threads_.count(); }
+  double dt() const { return options_.dt; }
+
+  nb::object array(RowMatrix Arrays::*field) {
+    RowMatrix& x = (*arrays_).*field;
+    return view(x.data(), {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols())},
+                keep(arrays_));
+  }
+  nb::object time() { return view(arrays_->time.data(), {static_cast<std::size_t>(size())}, keep(arrays_)); }
+
+  int check(nb::handle index) const {
+    const Py_ssize_t i = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) throw nb::python_error();
+    if (i < -size() || i >= size()) {
+      throw nb::index_error(fmt::format("there is no simulation {}; the batch has {}", i, size()).c_str());
+    }
+    return static_cast<int>(i < 0 ? i + size() : i);
+  }
+
+  PyState state(nb::handle index) {
+    const int i = check(index);
+    const Busy busy(&busy_);
+    load(i);
+    return {model_, states_[i]};
+  }
+
+  void set_state(nb::handle index, const PyState& state) {
+    const int i = check(index);
+    if (state.model->model.fingerprint != model_->model.fingerprint) {
+      throw nb::value_error("the state is of another model than this batch");
+    }
+    State copy = state.state;
+    make_sound(model_->model, &copy);
+    const Busy busy(&busy_);
+    states_[i] = std::move(copy);
+    failure_[i].clear();
+    store(i);
+  }
+
+  void reset(const nb::object& indices, const std::optional<std::string>& keyframe) {
+    const PyState start{model_,
+                        keyframe ? keyframe_state(model_->model, *keyframe) : initial_state(model_->model)};
+    if (indices.is_none()) {
+      for (int i = 0; i < size(); ++i) set_state(nb::int_(i), start);
+    } else {
+      for (const nb::handle index : indices) set_state(index, start);
+    }
+  }
+
+  std::vector<bool> failed() const {
+    std::vector<bool> list;
+    for (const std::string& why : failure_) list.push_back(!why.empty());
+    return list;
+  }
+  const std::vector<std::string>& failures() const { return failure_; }
+
+  void take_steps(long count) {
+    if (count < 0) throw nb::value_error("the number of steps is below 0");
+    run(
+        count, [](int, long, State*) {}, [](int, long, const State&) {});
+  }
+
+  // Controls: none, [steps, actuators] for all, or [size, steps, actuators].
+  nb::tuple rollout(long steps, nb::handle controls, long every) {
+    if (steps < 1) throw nb::value_error("steps must be 1 or more");
+    if (every < 1 || every > steps) throw nb::value_error("every must be 1 to the number of steps");
+    const int num_controls = model_->actuators.size();
+    const RowMatrix u = to_controls(controls, steps);
+    const long rows = steps / every;
+    const Model& m = model_->model;
+    const double numbers = double(rows) * size() * (m.num_positions + m.num_velocities() + 1);
+    if (numbers > kMostNumbers) {
+      raise_value_error(fmt::format(
+          "{} simulations with {} rows each are {:.1e} numbers; make `every` larger", size(), rows, numbers));
+    }
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    auto q = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_positions, kNone));
+    auto v = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_velocities(), kNone));
+    auto t = std::make_shared<RowMatrix>(RowMatrix::Constant(size(), rows, kNone));
+    run(
+        steps,
+        [&](int i, long k, State* state) {
+          if (num_controls == 0 || u.rows() == 0) return;
+          const long row = u.rows() == steps ? k : i * steps + k;
+          state->control = u.row(row).transpose();
+        },
+        [&](int i, long k, const State& state) {
+          if ((k + 1) % every != 0) return;
+          const long row = (k + 1) / every - 1;
+          q->row(i * rows + row) = state.q.transpose();
+          v->row(i * rows + row) = state.v.transpose();
+          (*t)(i, row) = state.time;
+        });
+    const auto n = static_cast<std::size_t>(size()), r = static_cast<std::size_t>(rows);
+    return nb::make_tuple(view(t->data(), {n, r}, keep(t)),
+                          view(q->data(), {n, r, static_cast<std::size_t>(q->cols())}, keep(q)),
+                          view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)));
+  }
+
+  nb::tuple poses() {
+    const Busy busy(&busy_);
+    for (int i = 0; i < size(); ++i) load(i);
+    const int bodies = model_->bodies.size();
+    auto position = std::make_shared<RowMatrix>(size() * bodies, 3);
+    auto quat = std::make_shared<RowMatrix>(size() * bodies, 4);
+    {
+      const nb::gil_scoped_release release;
+      Placement placement = make_placement(model_->model);
+      for (int i = 0; i < size(); ++i) {
+        calc_placement(model_->model, states_[i].q, &placement);
+        for (int b = 0; b < bodies; ++b) {
+          const Transform X = body_pose(model_->model, placement, b);
+          position->row(i * bodies + b) = X.p.transpose();
+          quat->row(i * bodies + b) = quat_from_matrix(X.R).transpose();
+        }
+      }
+    }
+    const auto n = static_cast<std::size_t>(size()), b = static_cast<std::size_t>(bodies);
+    return nb::make_tuple(view(position->data(), {n, b, 3}, keep(position)),
+                          view(quat->data(), {n, b, 4}, keep(quat)));
+  }
+
+ private:
+  RowMatrix to_controls(nb::handle controls, long steps) const {
+    if (controls.is_none()) return {};
+    const nb::object array =
+        nb::module_::import_("numpy").attr("ascontiguousarray")(controls, "dtype"_a = "float64");
+    const auto shape = nb::cast<std::vector<long>>(array.attr("shape"));
+    const long num_controls = model_->actuators.size();
+    const bool is_for_all = shape == std::vector<long>{steps, num_controls};
+    if (!is_for_all && shape != std::vector<long>{size(), steps, num_controls}) {
+      raise_value_error(fmt::format("controls must have the shape ({}, {}) or ({}, {}, {})", steps,
+                                    num_controls, size(), steps, num_controls));
+    }
+    if (num_controls == 0) return {};
+    RowMatrix u =
+        to_matrix(array.attr("reshape")(nb::make_tuple(-1, num_controls)), num_controls, "controls");
+    if (!u.allFinite()) throw nb::value_error("controls has a number that is not finite");
+    return u;
+  }
+
+  void load(int i) {
+    State& state = states_[i];
+    state.q = arrays_->q.row(i).transpose();
+    state.v = arrays_->v.row(i).transpose();
+    state.control = arrays_->control.row(i).transpose();
+    state.time = arrays_->time[i];
+    try {
+      make_sound(model_->model, &state);
+    } catch (const nb::builtin_exception& error) {
+      raise_value_error(fmt::format("simulation {}: {}", i, error.what()));
+    }
+  }
+
+  void store(int i) {
+    const State& state = states_[i];
+    arrays_->q.row(i) = state.q.transpose();
+    arrays_->v.row(i) = state.v.transpose();
+    arrays_->control.row(i) = state.control.transpose();
+    arrays_->time[i] = state.time;
+  }
+
+  std::unique_ptr<Workspace> take_workspace() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!workspaces_.empty()) {
+        std::unique_ptr<Workspace> workspace = std::move(workspaces_.back());
+        workspaces_.pop_back();
+        return workspace;
+      }
+    }
+    return std::make_unique<Workspace>(make_workspace(model_->model));
+  }
+
+  void give_back(std::unique_ptr<Workspace> workspace) {
+    const std::lock_guard lock(mutex_);
+    workspaces_.push_back(std::move(workspace));
+  }
+
+  // before(i, k, state) and after(i, k, state) are called around step k of simulation i.
+  template <class Before, class After>
+  void run(long count, const Before& before, const After& after) {
+    const Busy busy(&busy_);
+    for (int i = 0; i < size(); ++i) {
+      if (failure_[i].empty()) load(i);
+    }
+    stop_ = false;
+    std::atomic<bool> interrupted = false;
+    const struct Store {
+      PyBatch* batch;
+      ~Store() {
+        for (int i = 0; i < batch->size(); ++i) batch->store(i);
+      }
+    } store_at_end{this};
+    {
+      const nb::gil_scoped_release release;
+      SignalCheck signals;
+      const auto caller = std::this_thread::get_id();
+      threads_.for_each(size(), [&](int i) {
+        if (!failure_[i].empty() || stop_) return;
+        std::unique_ptr<Workspace> workspace = take_workspace();
+        const Input input;
+        try {
+          for (long k = 0; k < count; ++k) {
+            before(i, k, &states_[i]);
+            step(model_->model, options_, input, &states_[i], workspace.get());
+            after(i, k, states_[i]);
+            if (std::this_thread::get_id() == caller && signals.is_due_and_raised())
+              interrupted = stop_ = true;
+            if (stop_) break;
+          }
+        } catch (const StepStopped&) {
+          return;  // what the workspace holds is half done
+        } catch (const StepFailure& failure) {
+          failure_[i] = failure.what();
+          return;
+        }
+        give_back(std::move(workspace));
+      });
+    }
+    if (interrupted) throw nb::python_error();
+  }
+
+  ModelPtr model_;
+  StepOptions options_;
+  std::vector<State> states_;
+  std::vector<std::string> failure_;  // why a simulation stands still, or ""
+  std::shared_ptr<Arrays> arrays_;
+  Threads threads_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  std::atomic<bool> stop_ = false, busy_ = false;
+};
+
+}  // namespace
+
+void bind_batch(nb::module_& m) {
+  using Arrays = PyBatch::Arrays;
+  nb::class_<PyBatch>(
+      m, "Batch",
+      "Many simulations of one model, stepped by several threads: Batch(model, size, threads=1, ...).\n\n"
+      "Options are those of Simulation. Results have the same bits for any number of threads, and are\n"
+      "those of single simulations. A simulation whose step fails stands still from then on (`failed`,\n"
+      "`failures`), until it is reset; the others go on.")
+      .def(
+          "__init__",
+          [](PyBatch* self, nb::handle scene, long size, long threads,
+             const std::optional<std::string>& keyframe, const nb::kwargs& options) {
+            if (size < 1 || size > 1'000'000) throw nb::value_error("size must be 1 to 1000000");
+            if (threads < 1 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
+            const ModelPtr model = to_model(scene);
+            const State start =
+                keyframe ? keyframe_state(model->model, *keyframe) : initial_state(model->model);
+            new (self) PyBatch(model, static_cast<int>(size), static_cast<int>(threads),
+                               choose_options(model->model, options), start);
+          },
+          "scene"_a, "size"_a, "threads"_a = 1, "keyframe"_a = nb::none(), "options"_a)
+      .def("__len__", &PyBatch::size)
+      .def_prop_ro("size", &PyBatch::size, "Number of simulations.")
+      .def_prop_ro("threads", &PyBatch::threads, "Number of threads.")
+      .def_prop_ro("dt", &PyBatch::dt, "Time step [s].")
+      .def_prop_ro(
+          "model", [](const PyBatch& b) { return b.model(); }, "The model of all.")
+      .def_prop_ro(
+          "q", [](PyBatch& b) { return b.array(&Arrays::q); },
+          "Positions, shape [size, model.num_positions]: a view, which steps change and which may be written "
+          "to.")
+      .def_prop_ro(
+          "v", [](PyBatch& b) { return b.array(&Arrays::v); }, "Velocities, likewise, shape [size, dofs].")
+      .def_prop_ro(
+          "control", [](PyBatch& b) { return b.array(&Arrays::control); },
+          "Controls, likewise, shape [size, actuators].")
+      .def_prop_ro("time", &PyBatch::time, "[s], likewise, shape [size].")
+      .def("step", &PyBatch::take_steps, "count"_a = 1,
+           "Takes steps in every simulation that has not failed.")
+      .def("rollout", &PyBatch::rollout, "steps"_a, "controls"_a = nb::none(), "every"_a = 1,
+           "Takes steps and keeps every `every`th state: (time [size, rows], q [size, rows, num_positions],\n"
+           "v [size, rows, dofs]), rows = steps // every. Rows that a failed simulation did not get to are "
+           "NaN.\n\n"
+           "controls: None, [steps, actuators] for all alike, or [size, steps, actuators].")
+      .def("state", &PyBatch::state, "index"_a, "A copy of the state of one simulation.")
+      .def("set_state", &PyBatch::set_state, "index"_a, "state"_a, "Puts one simulation into a state.")
+      .def("reset", &PyBatch::reset, "indices"_a = nb::none(), "keyframe"_a = nb::none(),
+           "Puts these simulations, or all, back to the start or to a keyframe.")
+      .def_prop_ro("failed", &PyBatch::failed, "A list of bool: which simulations stand still.")
+      .def_prop_ro("failures", &PyBatch::failures, "A list of str: why, or ''.")
+      .def("poses", &PyBatch::poses,
+           "(position [size, bodies, 3] [m], quat_wxyz [size, bodies, 4]) of all bodies, now.");
+}
+
+}  // namespace capstan::python

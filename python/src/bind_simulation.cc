@@ -1,0 +1,109 @@
+#include <fmt/core.h>
+
+#include "capstan/math/rotation.h"
+#include "python/src/simulation.h"
+
+namespace capstan::python {
+
+void bind_simulation(nb::module_& m) {
+  using Sim = PySimulation;
+  using Arrays = Sim::Arrays;
+  nb::class_<Sim>(m, "Simulation", nb::is_weak_referenceable())
+      .def(
+          "__init__",
+          [](Sim* self, nb::handle scene, const std::optional<std::string>& keyframe,
+             const nb::kwargs& options) {
+            const ModelPtr model = to_model(scene);
+            new (self) Sim(model, choose_options(model->model, options),
+                           keyframe ? keyframe_state(model->model, *keyframe) : initial_state(model->model));
+          },
+          "scene"_a, "keyframe"_a = nb::none(), "options"_a)
+      .def_prop_ro(
+          "model", [](const Sim& s) { return s.model(); }, "The model, which never changes.")
+      .def("step", &Sim::take_steps, "count"_a = 1,
+           "Takes steps of dt each. Other Python threads run meanwhile; Ctrl-C ends it between two steps.\n\n"
+           "Raises StepError when a step cannot be made: the state is then that before this step, and the "
+           "error's\n"
+           "steps_taken says how many were made.")
+      .def_prop_rw("time", &Sim::time, &Sim::set_time, "[s]")
+      .def_prop_ro("steps", &Sim::steps, "Steps taken since the start.")
+      .def_prop_ro(
+          "report", [](const Sim& s) { return s.report(); }, "What the last step did: a Report.")
+      .def_prop_rw(
+          "state",
+          [](Sim& s) {
+            return PyState{s.model(), s.state()};
+          },
+          [](Sim& s, const PyState& state) {
+            if (state.model->model.fingerprint != s.model()->model.fingerprint) {
+              throw nb::value_error("the state is of another model than this simulation");
+            }
+            s.set_state(state.state);
+          },
+          "The whole state: a copy. Setting it goes back to that state, bit for bit.")
+      .def_prop_ro(
+          "hash", [](Sim& s) { return hash(s.state()); },
+          "64 bits that differ, in practice, whenever any bit of the state does; as the command line prints.")
+      .def(
+          "reset",
+          [](Sim& s, const std::optional<std::string>& keyframe) {
+            const Model& model = s.model()->model;
+            s.set_state(keyframe ? keyframe_state(model, *keyframe) : initial_state(model));
+          },
+          "keyframe"_a = nb::none(), "Goes back to the start, or to a keyframe of the scene.")
+      .def("_array",
+           [](Sim& s, int which) {
+             constexpr VecX Arrays::*kFields[] = {&Arrays::q, &Arrays::v, &Arrays::control,
+                                                  &Arrays::generalized_force, &Arrays::surface_scale};
+             if (which < 0 || which >= 5) throw nb::index_error("no such array");
+             return s.array(kFields[which]);
+           })
+      .def("_option", &Sim::option, "name"_a)
+      .def("_set_option", &Sim::choose_option, "name"_a, "value"_a.none())
+      .def_prop_ro("contacts", &Sim::contacts,
+                   "Contacts of the last step: a record array of dtype capstan.CONTACT, the user's own.")
+      .def_prop_ro(
+          "contact_pairs", &Sim::contact_pairs,
+          "Contact forces of the last step, summed over each pair of bodies: dtype capstan.CONTACT_PAIR.")
+      .def(
+          "apply_force",
+          [](Sim& s, nb::handle body, nb::handle force, nb::handle torque, nb::handle point) {
+            const int index = s.model()->bodies.find(body);
+            const Vec3 f = to_vec3(force, "force"), t = to_vec3(torque, "torque");
+            if (point.is_none()) return s.apply_force(index, f, t, nullptr);
+            const Vec3 p = to_vec3(point, "point");
+            s.apply_force(index, f, t, &p);
+          },
+          "body"_a, "force"_a = nb::make_tuple(0, 0, 0), "torque"_a = nb::make_tuple(0, 0, 0),
+          "point"_a = nb::none(),
+          "A force [N] and torque [N m], world axes, on a body in all steps from now on, until "
+          "clear_forces().\n\n"
+          "The force acts at the point of the body that is now at `point` [m, world] and moves with the "
+          "body; None: at\n"
+          "the origin of its frame. Several forces add up.")
+      .def("clear_forces", &Sim::clear_forces,
+           "Ends all forces of apply_force(), and zeroes generalized_force.")
+      .def("_pose",
+           [](Sim& s, int body) {
+             if (body < 0 || body >= s.model()->bodies.size()) throw nb::index_error("no such body");
+             const Transform X = s.pose(body);
+             return nb::make_tuple(to_numpy(X.p), to_numpy(VecX(quat_from_matrix(X.R))),
+                                   to_numpy(RowMatrix(X.R)));
+           })
+      .def("_velocity",
+           [](Sim& s, int body) {
+             if (body < 0 || body >= s.model()->bodies.size()) throw nb::index_error("no such body");
+             return to_numpy(VecX(s.velocity(body)));
+           })
+      .def("poses", &Sim::poses, "(position [bodies, 3] [m], quat_wxyz [bodies, 4]) of all bodies, now.")
+      .def("picture", &Sim::picture, "width"_a = 960, "height"_a = 720, "azimuth"_a = 0.65,
+           "elevation"_a = 0.32, "title"_a = "",
+           "A drawing of the scene as it is now: SVG text. Angles of the camera in rad.")
+      .def(
+          "_record", [](Sim& s, nb::handle path, long every) { s.record(to_path(path), every); }, "path"_a,
+          "every"_a)
+      .def("stop_recording", &Sim::stop_recording, "Ends a recording. Returns how many frames it has.")
+      .def_prop_ro("is_recording", &Sim::is_recording, "Whether record() is at work.");
+}
+
+}  // namespace capstan::python

@@ -1,0 +1,283 @@
+#include "python/src/simulation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/io/picture.h"
+#include "capstan/io/recording_hdf5.h"
+#include "capstan/math/rotation.h"
+
+namespace capstan::python {
+namespace {
+
+struct PairRecord {  // CONTACT_PAIR of capstan/_arrays.py
+  std::int32_t body_a, body_b, contacts, sticking, sliding, unused;
+  double normal_force;
+  Vec3 force, friction, torque;
+};
+static_assert(sizeof(PairRecord) == 24 + 10 * 8, "no gaps");
+
+nb::object dtype(const char* name) {
+  return nb::module_::import_("capstan._arrays").attr(name);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+PySimulation::PySimulation(ModelPtr model, const StepOptions& options, State state)
+    : model_(std::move(model)),
+      options_(options),
+      state_(std::move(state)),
+      arrays_(std::make_shared<Arrays>()),
+      workspace_(std::make_unique<Workspace>(make_workspace(model_->model))),
+      placement_(make_placement(model_->model)) {
+  const Model& m = model_->model;
+  arrays_->q = VecX::Zero(m.num_positions);
+  arrays_->v = VecX::Zero(m.num_velocities());
+  arrays_->control = VecX::Zero(model_->actuators.size());
+  arrays_->generalized_force = VecX::Zero(m.num_velocities());
+  arrays_->surface_scale = VecX::Ones(model_->shapes.size());
+  store();
+}
+
+void PySimulation::load() {
+  state_.q = arrays_->q;
+  state_.v = arrays_->v;
+  state_.control = arrays_->control;
+  make_sound(model_->model, &state_);
+  // Without an effect they are left out, as the command line does: the same bits, and what sleeps sleeps on.
+  const VecX& force = arrays_->generalized_force;
+  const VecX& scale = arrays_->surface_scale;
+  if (!force.allFinite()) throw nb::value_error("generalized_force has a number that is not finite");
+  if (!scale.allFinite()) throw nb::value_error("surface_scale has a number that is not finite");
+  if ((force.array() != 0).any()) {
+    input_.generalized_force = force;
+  } else {
+    input_.generalized_force.resize(0);
+  }
+  if ((scale.array() != 1).any()) {
+    input_.surface_scale = scale;
+  } else {
+    input_.surface_scale.resize(0);
+  }
+}
+
+void PySimulation::store() {
+  arrays_->q = state_.q;
+  arrays_->v = state_.v;
+  arrays_->control = state_.control;
+}
+
+void PySimulation::place_forces() {
+  input_.body_forces.clear();
+  if (forces_.empty()) return;
+  calc_placement(model_->model, state_.q, &placement_);
+  for (const Force& f : forces_) {
+    const Vec3 p_W = body_pose(model_->model, placement_, f.body) * f.p_B;
+    input_.body_forces.push_back({f.body, p_W, f.force_W, f.torque_W});
+  }
+}
+
+void PySimulation::place() {
+  const Busy busy(&busy_);
+  load();
+  calc_placement(model_->model, state_.q, &placement_);
+}
+
+void PySimulation::append_frame(const Workspace* last, double wall) {
+  recorder_->append(state_, report_, last, wall);
+  since_record_ = 0;
+}
+
+void PySimulation::take_steps(long count) {
+  if (count < 0) throw nb::value_error("the number of steps is below 0");
+  const Busy busy(&busy_);
+  load();
+  bool interrupted = false, failed = false;
+  std::string failure;
+  long taken = 0;
+  const struct Store {  // however the loop ends, Python sees the state that it ended with
+    PySimulation* simulation;
+    ~Store() { simulation->store(); }
+  } store_at_end{this};
+  try {
+    const nb::gil_scoped_release release;
+    SignalCheck signals;
+    while (taken < count && !interrupted) {
+      place_forces();
+      if (recorder_) recorder_->note_input(state_, input_);
+      const auto begin = std::chrono::steady_clock::now();
+      report_ = step(model_->model, options_, input_, &state_, workspace_.get());
+      has_step_ = true;
+      ++taken;
+      if (recorder_ && ++since_record_ >= record_every_) append_frame(workspace_.get(), seconds_since(begin));
+      interrupted = signals.is_due_and_raised();
+    }
+  } catch (const StepFailure& f) {
+    failed = true;
+    failure = f.what();
+  } catch (...) {  // a bug of ours, or memory: what is half done is not used again
+    has_step_ = false;
+    workspace_ = std::make_unique<Workspace>(make_workspace(model_->model));
+    throw;
+  }
+  if (failed) {
+    has_step_ = false;
+    workspace_ = std::make_unique<Workspace>(make_workspace(model_->model));
+    raise_step_error(failure, taken);
+  }
+  if (interrupted) throw nb::python_error();
+}
+
+void PySimulation::raise_step_error(const std::string& text, long taken) const {
+  const nb::object type = nb::module_::import_("capstan._errors").attr("StepError");
+  const nb::object error = type(text, nb::int_(taken), nb::cast(report_));
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+State PySimulation::state() {
+  const Busy busy(&busy_);
+  load();
+  return state_;
+}
+
+void PySimulation::set_state(State state) {
+  const Busy busy(&busy_);
+  make_sound(model_->model, &state);
+  state_ = std::move(state);
+  has_step_ = false;
+  report_ = {};
+  store();
+}
+
+void PySimulation::set_time(double time) {
+  const Busy busy(&busy_);
+  if (!std::isfinite(time)) throw nb::value_error("time is not finite");
+  state_.time = time;
+}
+
+void PySimulation::choose_option(const std::string& name, nb::handle value) {
+  const Busy busy(&busy_);
+  set_option(name, value, &options_);
+}
+
+nb::object PySimulation::array(VecX Arrays::*field) {
+  VecX& x = (*arrays_).*field;
+  return view(x.data(), {static_cast<std::size_t>(x.size())}, keep(arrays_));
+}
+
+nb::object PySimulation::contacts() {
+  const Busy busy(&busy_);
+  std::vector<ContactForce> forces;
+  if (has_step_) calc_contact_forces(*workspace_, &forces);
+  std::vector<ContactRecord> records;
+  const std::vector<ModelShape>& shapes = model_->model.shapes;
+  for (const ContactForce& f : forces) {
+    if (f.kind == ContactKind::withdrawn) continue;
+    records.push_back({f.shape_a, f.shape_b, shapes[f.shape_a].body, shapes[f.shape_b].body,
+                       static_cast<std::int32_t>(f.region), static_cast<std::int32_t>(f.kind), f.p_W,
+                       f.normal_W, f.force_W(), f.distance, f.normal_force, f.friction_W, f.slip_W});
+  }
+  return to_records(records.data(), records.size() * sizeof(ContactRecord), dtype("CONTACT"));
+}
+
+nb::object PySimulation::contact_pairs() {
+  const Busy busy(&busy_);
+  std::vector<ContactForce> forces;
+  if (has_step_) calc_contact_forces(*workspace_, &forces);
+  std::vector<BodyPairForce> pairs;
+  sum_contact_forces(model_->model, forces, &pairs);
+  std::vector<PairRecord> records;
+  for (const BodyPairForce& p : pairs) {
+    records.push_back({p.body_a, p.body_b, p.contacts, p.sticking, p.sliding, 0, p.normal_force, p.force_W,
+                       p.friction_W, p.torque_W});
+  }
+  return to_records(records.data(), records.size() * sizeof(PairRecord), dtype("CONTACT_PAIR"));
+}
+
+void PySimulation::apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W) {
+  Vec3 p_B = Vec3::Zero();
+  if (point_W != nullptr) p_B = inverse(pose(body)) * *point_W;
+  const Busy busy(&busy_);
+  forces_.push_back({body, p_B, force_W, torque_W});
+}
+
+void PySimulation::clear_forces() {
+  const Busy busy(&busy_);
+  forces_.clear();
+  input_.body_forces.clear();
+  arrays_->generalized_force.setZero();
+}
+
+Transform PySimulation::pose(int body) {
+  place();
+  return body_pose(model_->model, placement_, body);
+}
+
+Vec6 PySimulation::velocity(int body) {
+  place();
+  Velocity velocity = make_velocity(model_->model);
+  calc_velocity(model_->model, placement_, state_.v, &velocity);
+  return body_velocity(model_->model, placement_, velocity, body);
+}
+
+nb::tuple PySimulation::poses() {
+  place();
+  const int n = model_->bodies.size();
+  RowMatrix position(n, 3), quat(n, 4);
+  for (int i = 0; i < n; ++i) {
+    const Transform X = body_pose(model_->model, placement_, i);
+    position.row(i) = X.p.transpose();
+    quat.row(i) = quat_from_matrix(X.R).transpose();
+  }
+  return nb::make_tuple(to_numpy(position), to_numpy(quat));
+}
+
+std::string PySimulation::picture(int width, int height, double azimuth, double elevation,
+                                  const std::string& title) {
+  if (width < 16 || height < 16 || width > 10000 || height > 10000) {
+    throw nb::value_error("width and height must be 16 to 10000 [px]");
+  }
+  if (!std::isfinite(azimuth) || !std::isfinite(elevation)) throw nb::value_error("an angle is not finite");
+  PictureOptions options;
+  options.width = width;
+  options.height = height;
+  options.azimuth = azimuth;
+  options.elevation = elevation;
+  options.title = title;
+  return draw_picture(model_->model, {state()}, options);
+}
+
+void PySimulation::record(const std::string& path, long every) {
+  if (every < 1) throw nb::value_error("every must be 1 step or more");
+  const Busy busy(&busy_);
+  if (recorder_) throw std::runtime_error("this simulation is recorded already; call stop_recording() first");
+  load();
+  const Model& m = model_->model;
+  if (is_hdf5_name(path)) {
+    recorder_ = std::make_unique<Hdf5Recorder>(path, m, model_->scene.file, options_);
+  } else {
+    const RecordingHeader header =
+        recording_header(model_->scene, m, model_->scene.file, options_, m.options.duration);
+    recorder_ = std::make_unique<RecordingWriter>(path, m, header);
+  }
+  record_every_ = every;
+  append_frame(nullptr, 0);
+}
+
+long PySimulation::stop_recording() {
+  const Busy busy(&busy_);
+  if (!recorder_) return 0;
+  const std::unique_ptr<Recorder> recorder = std::move(recorder_);  // closed, also where closing fails
+  if (since_record_ > 0) recorder->append(state_, report_, has_step_ ? workspace_.get() : nullptr, 0);
+  recorder->close();
+  return recorder->num_frames();
+}
+
+}  // namespace capstan::python

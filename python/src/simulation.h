@@ -1,0 +1,80 @@
+// A simulation for Python: state, workspace, what acts from outside, recording.
+//
+// q, v, control and the other arrays that Python sees are this object's own memory, which stays where it is:
+// a step copies it into the State, and the new State back. So numpy looks at it without copies, writing to it
+// takes effect with the next step, and an array that outlives the simulation is still sound.
+#pragma once
+
+#include "capstan/io/recording.h"
+#include "capstan/step/contact_forces.h"
+#include "python/src/support.h"
+
+namespace capstan::python {
+
+class PySimulation {
+ public:
+  PySimulation(ModelPtr model, const StepOptions& options, State state);
+
+  const ModelPtr& model() const { return model_; }
+  void take_steps(long count);
+
+  State state();  // as the arrays have it; throws ValueError when it is unsound
+  void set_state(State state);
+  double time() const { return state_.time; }
+  void set_time(double time);
+  long steps() const { return state_.step; }
+  const Report& report() const { return report_; }
+
+  nb::object option(const std::string& name) const { return get_option(name, options_); }
+  void choose_option(const std::string& name, nb::handle value);
+
+  // The arrays of Python.
+  struct Arrays {
+    VecX q, v, control, generalized_force, surface_scale;
+  };
+  nb::object array(VecX Arrays::*field);
+
+  nb::object contacts();
+  nb::object contact_pairs();
+  void apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W);
+  void clear_forces();
+  int num_forces() const { return static_cast<int>(forces_.size()); }
+
+  Transform pose(int body);
+  Vec6 velocity(int body);
+  nb::tuple poses();
+  std::string picture(int width, int height, double azimuth, double elevation, const std::string& title);
+
+  void record(const std::string& path, long every);
+  long stop_recording();  // frames written
+  bool is_recording() const { return recorder_ != nullptr; }
+
+ private:
+  void load();
+  void store();
+  void place_forces();
+  void place();  // where everything is now
+  void append_frame(const Workspace* last, double wall);
+  [[noreturn]] void raise_step_error(const std::string& text, long taken) const;
+
+  struct Force {
+    int body;
+    Vec3 p_B, force_W, torque_W;
+  };
+
+  ModelPtr model_;
+  StepOptions options_;
+  State state_;
+  std::shared_ptr<Arrays> arrays_;
+  std::unique_ptr<Workspace> workspace_;
+  Report report_;
+  bool has_step_ = false;  // workspace_ holds the contacts of the last step
+  Input input_;
+  std::vector<Force> forces_;
+  Placement placement_;
+  std::unique_ptr<Recorder> recorder_;
+  long record_every_ = 1, since_record_ = 0;
+  std::atomic<bool> busy_ = false;
+};
+
+}  // namespace capstan::python

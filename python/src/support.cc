@@ -1,0 +1,157 @@
+#include "python/src/support.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "capstan/base/closest_name.h"
+
+namespace capstan::python {
+namespace {
+
+using DoubleArray = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+DoubleArray to_array(nb::handle numbers, const char* what) {
+  if (numbers.is_none()) raise_value_error(fmt::format("{} is None; give numbers", what));
+  nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(numbers, "dtype"_a = "float64");
+  return nb::cast<DoubleArray>(array);
+}
+
+}  // namespace
+
+void raise_value_error(const std::string& text) {
+  throw nb::value_error(text.c_str());
+}
+
+VecX to_vector(nb::handle numbers, Eigen::Index size, const char* what) {
+  const DoubleArray array = to_array(numbers, what);
+  if (array.ndim() != 1) {
+    raise_value_error(
+        fmt::format("{} has {} dimensions; give a list or an array of one", what, array.ndim()));
+  }
+  const auto n = static_cast<Eigen::Index>(array.shape(0));
+  if (size >= 0 && n != size) raise_value_error(fmt::format("{} has {} numbers; give {}", what, n, size));
+  VecX x(n);
+  if (n > 0) std::memcpy(x.data(), array.data(), n * sizeof(double));
+  return x;
+}
+
+VecX to_finite_vector(nb::handle numbers, Eigen::Index size, const char* what) {
+  VecX x = to_vector(numbers, size, what);
+  if (!x.allFinite()) raise_value_error(fmt::format("{} has a number that is not finite", what));
+  return x;
+}
+
+Vec3 to_vec3(nb::handle numbers, const char* what) {
+  return to_finite_vector(numbers, 3, what);
+}
+
+RowMatrix to_matrix(nb::handle numbers, Eigen::Index columns, const char* what) {
+  const DoubleArray array = to_array(numbers, what);
+  if (array.ndim() != 2 || static_cast<Eigen::Index>(array.shape(1)) != columns) {
+    std::string shape;
+    for (std::size_t i = 0; i < array.ndim(); ++i) {
+      shape += fmt::format("{}{}", i > 0 ? ", " : "", array.shape(i));
+    }
+    raise_value_error(fmt::format("{} has the shape ({}); give rows of {} numbers", what, shape, columns));
+  }
+  RowMatrix x(static_cast<Eigen::Index>(array.shape(0)), columns);
+  if (x.size() > 0) std::memcpy(x.data(), array.data(), x.size() * sizeof(double));
+  return x;
+}
+
+nb::object view(double* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
+  static double nothing = 0;  // numpy wants an address, also of no numbers
+  return nb::cast(nb::ndarray<nb::numpy, double>(data != nullptr ? data : &nothing, shape, owner));
+}
+
+nb::object to_numpy(const VecX& x) {
+  auto copy = std::make_shared<VecX>(x);
+  return view(copy->data(), {static_cast<std::size_t>(x.size())}, keep(copy));
+}
+
+nb::object to_numpy(const RowMatrix& x) {
+  auto copy = std::make_shared<RowMatrix>(x);
+  return view(copy->data(), {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols())},
+              keep(copy));
+}
+
+nb::object to_records(const void* data, std::size_t bytes, nb::handle dtype) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (bytes == 0) return numpy.attr("zeros")(0, dtype);
+  // A bytearray, so that the records can be written to: they are the user's own.
+  nb::object memory = nb::steal(PyByteArray_FromStringAndSize(static_cast<const char*>(data), bytes));
+  return numpy.attr("frombuffer")(memory, dtype);
+}
+
+std::string to_path(nb::handle path) {
+  const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  if (!nb::isinstance<nb::str>(text)) throw nb::type_error("give the path as a str or a pathlib.Path");
+  std::string result = nb::cast<std::string>(text);
+  if (result.find('\0') != std::string::npos) throw nb::value_error("the path has a zero byte");
+  return result;
+}
+
+void Names::add(const std::string& name) {
+  if (!name.empty()) index_.emplace(name, size());
+  list_.push_back(name);
+}
+
+int Names::find(nb::handle key) const {
+  if (nb::isinstance<nb::str>(key)) {
+    const std::string name = nb::cast<std::string>(key);
+    const auto found = index_.find(name);
+    if (found != index_.end()) return found->second;
+    const std::string text = fmt::format("there is no {} '{}'; {}", kind_, name,
+                                         did_you_mean(name, list_, fmt::format("the model has {}", size())));
+    throw nb::key_error(text.c_str());
+  }
+  if (!PyIndex_Check(key.ptr())) {
+    throw nb::type_error(fmt::format("give the name or the number of a {}", kind_).c_str());
+  }
+  const Py_ssize_t number = PyNumber_AsSsize_t(key.ptr(), PyExc_IndexError);
+  if (number == -1 && PyErr_Occurred()) throw nb::python_error();
+  if (number < -size() || number >= size()) {
+    throw nb::index_error(fmt::format("there is no {} {}; the model has {}", kind_, number, size()).c_str());
+  }
+  return static_cast<int>(number < 0 ? number + size() : number);
+}
+
+CompiledModel::CompiledModel(Scene from, Model compiled, Diagnostics told)
+    : scene(std::move(from)),
+      model(std::move(compiled)),
+      diagnostics(std::move(told)),
+      bodies("body"),
+      joints("joint"),
+      actuators("actuator"),
+      shapes("shape"),
+      sites("site"),
+      tendons("tendon"),
+      keyframes("keyframe") {
+  const auto fill = [](const auto& things, Names* names) {
+    for (const auto& thing : things) names->add(thing.name);
+  };
+  fill(model.bodies, &bodies);
+  fill(model.joints, &joints);
+  fill(model.actuators, &actuators);
+  fill(model.shapes, &shapes);
+  fill(model.sites, &sites);
+  fill(model.tendons, &tendons);
+  fill(model.keyframes, &keyframes);
+}
+
+void make_sound(const Model& model, State* state) {
+  const std::string why = why_unsound(model, *state);
+  if (!why.empty()) raise_value_error("no step can start from this state: " + why);
+  // What the library computed is unit to round-off and keeps its bits.
+  constexpr double kOff = 1e-9;
+  for (const Stage& stage : model.stages) {
+    if (stage.type != StageType::ball && stage.type != StageType::free) continue;
+    auto quat = state->q.segment<4>(stage.type == StageType::free ? stage.q + 3 : stage.q);
+    const double norm = quat.norm();
+    if (std::abs(norm - 1) > kOff) quat /= norm;
+  }
+}
+
+}  // namespace capstan::python
