@@ -237,6 +237,10 @@ void read_model_asset(Reader& reader, const XmlElement* element) {
 void read_attach(Reader& reader, const XmlElement* element, const Scope& scope) {
   XmlFiles& xml = reader.xml;
   if (!xml.count(element)) return;
+  if (!xml.has(element, "model")) {
+    xml.not_simulated(element, "copies parts of its own file, which is not supported; it is left out");
+    return;
+  }
   xml.accept(element);
   const std::string model = xml.required_text(element, "model"),
                     body = xml.text(element, "body").value_or("");
