@@ -15,19 +15,13 @@ namespace capstan::mjcf {
 
 namespace {
 
-constexpr int kMaxDepth = 16;  // a model that attaches itself would go on for ever
+constexpr char kUnnamed = '\n';  // begins the key of a <model> without a name
+constexpr int kMaxDepth = 16;    // a model that attaches itself would go on for ever
 
-// The other model, read once however often it is attached. Null: it cannot be read.
-Reader* attached_model(Reader& reader, const XmlElement* element, const std::string& name) {
-  const auto known = reader.models.find(name);
-  if (known == reader.models.end()) {
-    reader.xml.attribute_error(element, "model", fmt::format("model '{}' does not exist", name),
-                               "define it with <model name=\"...\" file=\"...\"/> in <asset>");
-    return nullptr;
-  }
-  Reader::AttachedModel& model = known->second;
-  if (model.is_read) return model.reader.get();
-  model.is_read = true;
+// The model of a file, read once however often it is attached. Null: it cannot be read.
+Reader* read_once(Reader& reader, const XmlElement* element, Reader::AttachedModel* model) {
+  if (model->is_read) return model->reader.get();
+  model->is_read = true;
   if (reader.attach_depth >= kMaxDepth) {
     reader.xml.error(element, fmt::format("models are attached to models more than {} deep", kMaxDepth),
                      "a model cannot be attached to itself");
@@ -35,15 +29,29 @@ Reader* attached_model(Reader& reader, const XmlElement* element, const std::str
   }
   auto other = std::make_shared<Reader>(reader.xml.diagnostics(), reader.xml.limits());
   other->attach_depth = reader.attach_depth + 1;
-  if (!read_model(*other, model.file, reader.xml.where(element))) return nullptr;
+  if (!read_model(*other, model->file, reader.xml.where(element))) return nullptr;
   const Options &ours = reader.scene.options, &theirs = other->scene.options;
   if (ours.gravity != theirs.gravity || ours.integrator != theirs.integrator) {
     reader.xml.warning(element,
-                       fmt::format("<option> of the attached model '{}' differs and is not used", name),
+                       fmt::format("<option> of the attached file '{}' differs and is not used", model->file),
                        "write it in the main file if it is meant");
   }
-  model.reader = other;
+  model->reader = other;
   return other.get();
+}
+
+// A <model> without a name has the one that its file says in <mujoco model="...">, or the file's own.
+Reader* attached_model(Reader& reader, const XmlElement* element, const std::string& name) {
+  const auto known = reader.models.find(name);
+  if (known != reader.models.end()) return read_once(reader, element, &known->second);
+  for (auto& [key, model] : reader.models) {
+    if (key[0] != kUnnamed) continue;
+    Reader* other = read_once(reader, element, &model);
+    if (other && other->scene.name == name) return other;
+  }
+  reader.xml.attribute_error(element, "model", fmt::format("model '{}' does not exist", name),
+                             "define it with <model name=\"...\" file=\"...\"/> in <asset>");
+  return nullptr;
 }
 
 struct Attachment {
@@ -226,7 +234,7 @@ void read_model_asset(Reader& reader, const XmlElement* element) {
   if (file.empty()) return;
   namespace fs = std::filesystem;
   std::string name = xml.text(element, "name").value_or("");
-  if (name.empty()) name = fs::path(file).stem().string();
+  if (name.empty()) name = kUnnamed + file;
   if (reader.models.count(name)) {
     xml.error(element, fmt::format("model '{}' is defined twice", name), "rename one of them");
     return;
