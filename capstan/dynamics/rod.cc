@@ -33,17 +33,19 @@ void check(const RodSpec& spec) {
   positive(spec.young_modulus, "Young's modulus", "Pa");
   positive(spec.density, "density", "kg/m^3");
   wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio <= 0.5),
-        fmt::format("the rod's Poisson ratio is {:g}", spec.poisson_ratio), "write one above -1, at most 0.5");
+        fmt::format("the rod's Poisson ratio is {:g}", spec.poisson_ratio),
+        "write one above -1, at most 0.5");
   wrong(!(spec.alpha >= 0 && spec.beta >= 0),
         fmt::format("the rod's damping is alpha {:g} 1/s, beta {:g} s", spec.alpha, spec.beta),
         "write numbers from 0 up");
-  if (!wrong(n < (spec.closed ? 3 : 2), fmt::format("the {} rod has {} nodes", spec.closed ? "closed" : "open", n),
+  if (!wrong(n < (spec.closed ? 3 : 2),
+             fmt::format("the {} rod has {} nodes", spec.closed ? "closed" : "open", n),
              spec.closed ? "give it at least 3" : "give it at least 2")) {
     for (int i = 0; i < edges; ++i) {
       const Vec3 &a = spec.nodes[i], &b = spec.nodes[(i + 1) % n];
       wrong(!((b - a).norm() > kShortest && std::isfinite((b - a).norm())),
-            fmt::format("nodes {} and {} of the rod are both at ({:g}, {:g}, {:g})", i, (i + 1) % n, a.x(), a.y(),
-                        a.z()),
+            fmt::format("nodes {} and {} of the rod are both at ({:g}, {:g}, {:g})", i, (i + 1) % n, a.x(),
+                        a.y(), a.z()),
             "leave one of them out");
     }
   }
@@ -57,11 +59,12 @@ void check(const RodSpec& spec) {
   wrong(spec.rest == RodRest::given && static_cast<int>(spec.natural.size()) != joints,
         fmt::format("the rod has natural curvature at {} joints, not {}", spec.natural.size(), joints),
         "give one for each joint");
-  wrong(spec.rest != RodRest::given && !spec.natural.empty(), "the rod has natural curvature that is not used",
-        "set its rest to given");
-  for (int j = 0; j < joints && static_cast<int>(spec.natural.size()) == joints && n > 2; ++j) {
+  wrong(spec.rest != RodRest::given && !spec.natural.empty(),
+        "the rod has natural curvature that is not used", "set its rest to given");
+  for (int j = 0; j < joints && static_cast<int>(spec.natural.size()) == joints && found.ok(); ++j) {
     const auto length = [&](int i) {
-      return spec.rest_length.empty() ? (spec.nodes[(i + 1) % n] - spec.nodes[i]).norm() : spec.rest_length[i];
+      return spec.rest_length.empty() ? (spec.nodes[(i + 1) % n] - spec.nodes[i]).norm()
+                                      : spec.rest_length[i];
     };
     const double turn = 0.5 * (length(j) + length((j + 1) % edges)) * spec.natural[j].head<2>().norm();
     wrong(!(turn < kPi), fmt::format("the rod's natural curvature turns joint {} by {:g} rad", j, turn),
@@ -136,7 +139,8 @@ double Rod::rest_span(int joint) const {
 }
 Vec3 Rod::stiffness(int joint) const {
   const double span = rest_span(joint), E = spec_.young_modulus;
-  return Vec3(E * section_.second_moment[0], E * section_.second_moment[1], shear_modulus_ * section_.torsion) /
+  return Vec3(E * section_.second_moment[0], E * section_.second_moment[1],
+              shear_modulus_ * section_.torsion) /
          span;
 }
 
@@ -228,8 +232,7 @@ void Rod::move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1
   }
   q1.head(n) = q0.head(n) + dt * v.head(n);
   for (int j = 0; j < num_joints(); ++j)
-    q1[twist_begin() + j] =
-        calc_reference_twist(edge(q1, j), edge(q1, after(j)), q0[twist_begin() + j]);
+    q1[twist_begin() + j] = calc_reference_twist(edge(q1, j), edge(q1, after(j)), q0[twist_begin() + j]);
 }
 
 Vec3 Rod::angular_velocity(const RodEdge& e, int i, const ConstVector& v) const {
@@ -344,7 +347,8 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
       auto mesh = std::make_shared<TriangleMesh>();
       constexpr int kSides = 16;
       for (int k = 0; k < kSides; ++k) {
-        const double angle = 2 * kPi * k / kSides, x = half.x() * std::cos(angle), y = half.y() * std::sin(angle);
+        const double angle = 2 * kPi * k / kSides, x = half.x() * std::cos(angle),
+                     y = half.y() * std::sin(angle);
         mesh->vertices.push_back({x, y, -half_length});
         mesh->vertices.push_back({x, y, half_length});
         const int a = 2 * k, b = 2 * ((k + 1) % kSides);

@@ -11,8 +11,14 @@
 // transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
 // A takes the exact K where an element (an edge, a joint) is positive definite together with its share of M,
-// and else the nearest matrix that is. Rayleigh's beta acts on the rates of strains, K without the stresses'
-// part, so that it does not damp a rigid motion.
+// and else less of it (dynamics/rod_system.cc). Rayleigh's beta acts on the rates of strains, K without the
+// stresses' part, so that it does not damp a rigid motion.
+//
+// Contact changes v by A^-1 J^T impulse, from the free motion. That of a taut rope around a post leads
+// through the post, where its tension and its A are others: with `linearized` (the default) forces are linear
+// in v, from those at v0, and a rope that rests or slides steadily has its exact forces. Without, free motion
+// is solved to the end: angular momentum is kept by midpoint, large turns in one step are exact, and taut
+// ropes on posts are wrong (tests/step/rod_test.cc has figures).
 //
 // A clamped edge holds its direction at its middle: a cantilever is free from there on. Held dofs keep the
 // velocity they have, zero or what the state is given: no force changes it.
@@ -44,22 +50,25 @@ enum class RodRest {
 
 struct RodSpec {
   Source where = {};
-  std::vector<Vec3> nodes;  // [m]
-  bool closed = false;      // an edge from the last node to the first
-  Vec3 director = Vec3::Zero();   // m1 of the first edge, made perpendicular to it; zero: any. Others follow
-                                  // without twist; a closed rod takes the twist that closes it evenly
-  std::vector<double> angles;     // [edges] that the sections are turned by at the start [rad]; empty: 0
+  std::vector<Vec3> nodes;       // [m]
+  bool closed = false;           // an edge from the last node to the first
+  Vec3 director = Vec3::Zero();  // m1 of the first edge, made perpendicular to it; zero: any. Others follow
+                                 // without twist; a closed rod takes the twist that closes it evenly
+  std::vector<double> angles;    // [edges] that the sections are turned by at the start [rad]; empty: 0
   RodSection section;
-  double young_modulus = 0;       // [Pa]
-  double poisson_ratio = 0.5;     // G = E / (2 (1 + nu))
-  double density = 0;             // [kg/m^3]
-  double alpha = 0, beta = 0;     // damping [1/s], [s]
+  double young_modulus = 0;         // [Pa]
+  double poisson_ratio = 0.5;       // G = E / (2 (1 + nu))
+  double density = 0;               // [kg/m^3]
+  double alpha = 0, beta = 0;       // damping [1/s], [s]
   std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
   RodRest rest = RodRest::as_it_starts;
-  std::vector<Vec3> natural;        // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
-  std::vector<int> pinned_nodes;    // their velocity is held
-  std::vector<int> held_angles;     // edges whose angle rate is held
-  std::vector<int> clamped_edges;   // both nodes and the angle
+  std::vector<Vec3> natural;  // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
+  // How forces at the end of a step are taken: continued linearly from where v0 leads, by A, for free motion
+  // and contact alike; or solved for as if there was no contact, and continued from there.
+  bool linearized = true;
+  std::vector<int> pinned_nodes;   // their velocity is held
+  std::vector<int> held_angles;    // edges whose angle rate is held
+  std::vector<int> clamped_edges;  // both nodes and the angle
 };
 
 class Rod : public Physics {
@@ -78,8 +87,8 @@ class Rod : public Physics {
   static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(4 * i); }
   RodEdge edge(const ConstVector& q, int i) const;
   double reference_twist(const ConstVector& q, int joint) const { return q[twist_begin() + joint]; }
-  double tension(const ConstVector& q, int edge) const;    // elastic [N]
-  Vec3 strain(const ConstVector& q, int joint) const;      // (kappa_1, kappa_2, tau), over rest_span()
+  double tension(const ConstVector& q, int edge) const;  // elastic [N]
+  Vec3 strain(const ConstVector& q, int joint) const;    // (kappa_1, kappa_2, tau), over rest_span()
   double rest_length(int edge) const { return rest_length_[edge]; }
   double rest_span(int joint) const;  // [m] between the middles of the joint's edges
 
@@ -99,6 +108,7 @@ class Rod : public Physics {
                    std::span<Vec6> V) const override;
   int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
   double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const override;
+  bool is_linear() const override { return spec_.linearized; }
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
   double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
   double calc_elastic_energy(const ConstVector& q) const override;

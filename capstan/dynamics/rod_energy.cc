@@ -13,8 +13,8 @@ constexpr double kPi = std::numbers::pi;
 
 // What the derivatives of both curvatures share.
 struct Bend {
-  Vec3 kb, t;       // t = (t_e + t_f) / chi
-  double chi;       // 1 + t_e.t_f
+  Vec3 kb, t;  // t = (t_e + t_f) / chi
+  double chi;  // 1 + t_e.t_f
 };
 Bend make_bend(const RodEdge& e, const RodEdge& f) {
   Bend b;
@@ -80,8 +80,9 @@ EdgeHessian curvature_hessian(const RodEdge& e, const RodEdge& f, const Bend& b,
   h.ff = jf * jf *
          (tt + twice_symmetric(eu, b.t) - kappa / b.chi * (one - outer(f.tangent, f.tangent)) +
           0.25 * twice_symmetric(b.kb, u_f));
-  h.ef = ie * jf *
-         (tt - outer(fu, b.t) + outer(b.t, eu) - skew(u) - kappa / b.chi * (one + outer(e.tangent, f.tangent)));
+  h.ef =
+      ie * jf *
+      (tt - outer(fu, b.t) + outer(b.t, eu) - skew(u) - kappa / b.chi * (one + outer(e.tangent, f.tangent)));
   const Vec3 w_e = cross(e.tangent, u_e), w_f = cross(f.tangent, u_f);  // du / dgamma
   const double k_e = 0.5 * b.kb.dot(w_e), k_f = 0.5 * b.kb.dot(w_f);
   h.e_e = ie * (-k_e * b.t + cross(f.tangent, w_e) / b.chi);

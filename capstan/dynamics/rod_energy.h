@@ -63,9 +63,9 @@ struct RodSection {
   TorsionConstant torsion = TorsionConstant::exact;
 };
 struct SectionConstants {
-  double area = 0;                       // [m^2]
-  double second_moment[2] = {0, 0};      // [m^4] I_1 about m2 (for kappa_1), I_2 about m1
-  double torsion = 0;                    // J [m^4]
+  double area = 0;                   // [m^2]
+  double second_moment[2] = {0, 0};  // [m^4] I_1 about m2 (for kappa_1), I_2 about m1
+  double torsion = 0;                // J [m^4]
   double polar() const { return second_moment[0] + second_moment[1]; }
 };
 SectionConstants calc_section_constants(const RodSection& section);

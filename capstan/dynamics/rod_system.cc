@@ -1,9 +1,9 @@
 // m(v), A, gradient and stiffness of a rod (dynamics/rod.h): one sweep over edges and joints, without memory.
 //
-// A joint has 11 dofs of three blocks, an edge 6 of two. For A, the sum of an element's matrix and its share
-// of M is made positive definite, by eigenvalues in the metric of that share; where it is, A is exact.
+// A joint has 11 dofs of three blocks, an edge 6 of two. A takes the exact matrix of an element where it is
+// positive definite together with the element's share of M. Else it takes less of it: of a joint the part of
+// its strains, k g g^T, without that of its stresses; of an edge as much of its pressure as that share bears.
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -29,15 +29,16 @@ Vec11 gather(const Vector& x, int a, int b, int c) {
   return y;
 }
 
-void make_positive(const Vec11& share, Mat11* H) {
-  Mat11 sum = *H;
+void add_to(int a, int b, int c, const Vec11& y, Eigen::Ref<VecX> x) {
+  x.segment<4>(4 * a) += y.head<4>();
+  x.segment<4>(4 * b) += y.segment<4>(4);
+  x.segment<3>(4 * c) += y.tail<3>();
+}
+
+bool is_positive(const Mat11& H, const Vec11& share) {
+  Mat11 sum = H;
   sum.diagonal() += kMostNegative * share;
-  if (Eigen::LLT<Mat11>(sum).info() == Eigen::Success) return;
-  const Vec11 root = share.cwiseSqrt();
-  const Mat11 scaled = root.cwiseInverse().asDiagonal() * *H * root.cwiseInverse().asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<Mat11> eigen(scaled);
-  const Mat11 basis = root.asDiagonal() * eigen.eigenvectors();
-  *H = basis * eigen.eigenvalues().cwiseMax(-kMostNegative).asDiagonal() * basis.transpose();
+  return Eigen::LLT<Mat11>(sum).info() == Eigen::Success;
 }
 
 // A(block i, block j) += B, where i may be above j; B has the rows and columns of the dofs it is about.
@@ -50,7 +51,10 @@ void add_to(int i, int j, const Eigen::Matrix<double, R, C>& B, BlockMatrix* A) 
 
 }  // namespace
 
-double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const {
+double Rod::calc_system(const ObjectStep& step, const ConstVector& v_end, Vector m, BlockMatrix* A) const {
+  // Where forces are taken; linearized ones are continued from there to v_end by A.
+  const ConstVector v(spec_.linearized ? step.v0 : v_end);
+  const bool linear = spec_.linearized;
   const double dt = step.dt, h = step.theta1 * dt, E = spec_.young_modulus, beta = spec_.beta;
   const double per_q = h * step.theta_vq * dt, per_v = h;  // of K and of damping in A
   const int edges = num_edges();
@@ -65,10 +69,14 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, 
       const double M = held_[dof] ? kHeldInertia : inertia_[dof];
       m[dof] = M * (v[dof] - step.v0[dof]);
       D[k * (n + 1)] = M;
-      if (held_[dof]) continue;
+      if (held_[dof]) {
+        m[dof] = M * (v_end[dof] - step.v0[dof]);
+        continue;
+      }
       m[dof] += dt * (spec_.alpha * M * rate(v[dof], step.v0[dof]) - step.force[dof]);
       if (k < 3) m[dof] -= dt * M * step.gravity[k];
       D[k * (n + 1)] += per_v * spec_.alpha * M;
+      if (linear) m[dof] += D[k * (n + 1)] * (v_end[dof] - v[dof]);
       (k < 3 ? force : moment) = std::max(k < 3 ? force : moment, std::abs(step.force[dof]));
     }
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
@@ -91,7 +99,8 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, 
     const int a = i, b = after(i);
     const double L = rest_length_[i], EA = E * section_.area;
     const Vec3 t = e.tangent;
-    const double strain_rate = t.dot(rate(node(v, b), node(step.v0, b)) - rate(node(v, a), node(step.v0, a))) / L;
+    const double strain_rate =
+        t.dot(rate(node(v, b), node(step.v0, b)) - rate(node(v, a), node(step.v0, a))) / L;
     const double N = EA * (e.length / L - 1 + beta * strain_rate);
     const Vec3 free_a(free(4 * a), free(4 * a + 1), free(4 * a + 2));
     const Vec3 free_b(free(4 * b), free(4 * b + 1), free(4 * b + 2));
@@ -105,6 +114,12 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, 
     const Mat3 G = along * tt + across * (Mat3::Identity() - tt);
     add_to<3, 3>(a, a, free_a.asDiagonal() * G * free_a.asDiagonal(), A);
     add_to<3, 3>(b, b, free_b.asDiagonal() * G * free_b.asDiagonal(), A);
+    if (linear) {
+      const Vec3 go = G * ((node(v_end, b) - node(v, b)).cwiseProduct(free_b) -
+                           (node(v_end, a) - node(v, a)).cwiseProduct(free_a));
+      m.segment<3>(4 * a) -= go.cwiseProduct(free_a);
+      m.segment<3>(4 * b) += go.cwiseProduct(free_b);
+    }
     add_to<3, 3>(b, a, -(free_b.asDiagonal() * G * free_a.asDiagonal()), A);
 
     if (i >= num_joints()) continue;
@@ -118,10 +133,8 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, 
     const Vec3 stress = k.cwiseProduct(s + beta * (g.transpose() * u));
     Vec11 open;
     for (int r = 0; r < 11; ++r) open[r] = free(r < 4 ? 4 * a + r : r < 8 ? 4 * b + r - 4 : 4 * c + r - 8);
-    const Vec11 push = g * stress, impulse = dt * push.cwiseProduct(open);
-    m.segment<4>(4 * a) += impulse.head<4>();
-    m.segment<4>(4 * b) += impulse.segment<4>(4);
-    m.segment<3>(4 * c) += impulse.tail<3>();
+    const Vec11 push = g * stress;
+    add_to(a, b, c, dt * push.cwiseProduct(open), m);
     const double round_off = kRoundOff * farthest / std::min(e.length, f.length) * k.maxCoeff();
     moment = std::max({moment, stress.cwiseAbs().maxCoeff(), round_off});
     force = std::max({force, push.cwiseAbs().maxCoeff(), round_off / std::min(e.length, f.length)});
@@ -131,10 +144,14 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, 
     Vec11 joint_share = kJointShare * of;
     joint_share[3] = kJointAngleShare * of[3];
     joint_share[7] = kJointAngleShare * of[7];
-    Mat11 H = g * ((per_q + per_v * beta) * k).asDiagonal() * g.transpose();
+    Mat11 of_strains = Mat11::Zero();
+    for (int r = 0; r < 3; ++r)
+      of_strains.noalias() += ((per_q + per_v * beta) * k[r] * g.col(r)) * g.col(r).transpose();
+    Mat11 H = of_strains;
     add_joint_hessian(e, f, per_q * stress, &H);
-    make_positive(joint_share, &H);
-    H = open.asDiagonal() * H * open.asDiagonal();
+    if (!is_positive(H, joint_share)) H = of_strains;
+    if (open.minCoeff() == 0) H = open.asDiagonal() * H * open.asDiagonal();
+    if (linear) add_to(a, b, c, H * (gather(v_end, a, b, c) - gather(v, a, b, c)), m);
     add_to<4, 4>(a, a, H.block<4, 4>(0, 0), A);
     add_to<4, 4>(b, b, H.block<4, 4>(4, 4), A);
     add_to<3, 3>(c, c, H.block<3, 3>(8, 8), A);
@@ -168,9 +185,7 @@ void Rod::calc_gradient(const ConstVector& q, Vector gradient) const {
     const RodEdge e = edge(q, j), f = edge(q, after(j));
     const Vec3 s = calc_joint_strain(e, f, reference_twist(q, j)) - rest_strain_[j];
     const Vec11 push = calc_joint_gradient(e, f) * stiffness(j).cwiseProduct(s);
-    gradient.segment<4>(4 * j) += push.head<4>();
-    gradient.segment<4>(4 * after(j)) += push.segment<4>(4);
-    gradient.segment<3>(4 * after(after(j))) += push.tail<3>();
+    add_to(j, after(j), after(after(j)), push, gradient);
   }
 }
 
