@@ -33,8 +33,8 @@ struct EdgeHessian {
   Vec3 e_e, e_f, f_e, f_f;  // by e or f, and by gamma_e or gamma_f
   double angle_e = 0, angle_f = 0;
 };
-void add(double weight, const EdgeHessian& h, Mat11* H) {
-  const auto block = [&](int i, int j, const Mat3& B) { H->block<3, 3>(i, j) += weight * B; };
+void add(const EdgeHessian& h, Mat11* H) {
+  const auto block = [&](int i, int j, const Mat3& B) { H->block<3, 3>(i, j) += B; };
   const Mat3 fe = h.ef.transpose();
   block(kX0, kX0, h.ee);
   block(kX0, kX1, h.ef - h.ee);
@@ -46,7 +46,7 @@ void add(double weight, const EdgeHessian& h, Mat11* H) {
   block(kX2, kX1, fe - h.ff);
   block(kX2, kX2, h.ff);
   const auto column = [&](int j, const Vec3& by_e, const Vec3& by_f) {
-    const Vec3 parts[3] = {weight * -by_e, weight * (by_e - by_f), weight * by_f};
+    const Vec3 parts[3] = {-by_e, by_e - by_f, by_f};
     const int rows[3] = {kX0, kX1, kX2};
     for (int k = 0; k < 3; ++k) {
       H->block<3, 1>(rows[k], j) += parts[k];
@@ -55,8 +55,8 @@ void add(double weight, const EdgeHessian& h, Mat11* H) {
   };
   column(kE, h.e_e, h.f_e);
   column(kF, h.e_f, h.f_f);
-  (*H)(kE, kE) += weight * h.angle_e;
-  (*H)(kF, kF) += weight * h.angle_f;
+  (*H)(kE, kE) += h.angle_e;
+  (*H)(kF, kF) += h.angle_f;
 }
 
 Mat3 outer(const Vec3& a, const Vec3& b) {
@@ -94,14 +94,12 @@ EdgeHessian curvature_hessian(const RodEdge& e, const RodEdge& f, const Bend& b,
   return h;
 }
 
-EdgeHessian twist_hessian(const RodEdge& e, const RodEdge& f, const Bend& b) {
+// h += weight times that of tau.
+void add_twist_hessian(const RodEdge& e, const RodEdge& f, const Bend& b, double weight, EdgeHessian* h) {
   const double ie = 1 / e.length, jf = 1 / f.length;
-  EdgeHessian h;
-  h.ee = -0.25 * ie * ie * twice_symmetric(b.kb, e.tangent + b.t);
-  h.ff = -0.25 * jf * jf * twice_symmetric(b.kb, f.tangent + b.t);
-  h.ef = 0.5 * ie * jf * (2 / b.chi * skew(e.tangent) - outer(b.kb, b.t));
-  h.e_e = h.e_f = h.f_e = h.f_f = Vec3::Zero();
-  return h;
+  h->ee -= 0.25 * weight * ie * ie * twice_symmetric(b.kb, e.tangent + b.t);
+  h->ff -= 0.25 * weight * jf * jf * twice_symmetric(b.kb, f.tangent + b.t);
+  h->ef += 0.5 * weight * ie * jf * (2 / b.chi * skew(e.tangent) - outer(b.kb, b.t));
 }
 
 }  // namespace
@@ -156,9 +154,11 @@ JointGradient calc_joint_gradient(const RodEdge& e, const RodEdge& f) {
 
 void add_joint_hessian(const RodEdge& e, const RodEdge& f, const Vec3& weight, Mat11* H) {
   const Bend b = make_bend(e, f);
-  add(weight[0], curvature_hessian(e, f, b, e.m2, f.m2), H);
-  add(weight[1], curvature_hessian(e, f, b, -e.m1, -f.m1), H);
-  add(weight[2], twist_hessian(e, f, b), H);
+  // Curvatures are linear in u: the weighted sum of both is one.
+  EdgeHessian h =
+      curvature_hessian(e, f, b, weight[0] * e.m2 - weight[1] * e.m1, weight[0] * f.m2 - weight[1] * f.m1);
+  add_twist_hessian(e, f, b, weight[2], &h);
+  add(h, H);
 }
 
 SectionConstants calc_section_constants(const RodSection& section) {

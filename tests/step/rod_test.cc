@@ -2,13 +2,11 @@
 // meet, saved and restored.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numbers>
 
 #include "capstan/dynamics/rod.h"
-#include "capstan/math/block_matrix.h"
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
@@ -300,27 +298,6 @@ TEST(RodStep, ASoftRodFallsAndSwingsAtFiveMilliseconds) {
       tip[linearized] = run.state.q.segment<3>(400);
     }
     EXPECT_LT((tip[0] - tip[1]).norm(), 5e-3) << young_modulus;
-  }
-}
-
-TEST(RodStep, ZZBench) {
-  RodSpec spec = straight(100, {0, 0, 2}, {1, 0, 2}, 0.01, 1e6);
-  spec.clamped_edges = {0};
-  Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
-  auto rod = add(spec, "rod", &run);
-  BlockMatrix A;
-  const ObjectLayout layout = rod->layout();
-  A.set_pattern({layout.block_sizes, layout.pairs, {}});
-  for (int k = 0; k < 2; ++k) {
-    VecX q = run.state.q, v = run.state.v, m(v.size()), f = VecX::Zero(v.size());
-    const ObjectStep step{q, v, f, Vec3(0, 0, -9.81), 0.005, 0, 1, 1};
-    auto t0 = std::chrono::steady_clock::now();
-    for (int i = 0; i < 200; ++i) rod->calc_system(step, v, m, &A);
-    auto t1 = std::chrono::steady_clock::now();
-    run.go(0.5);
-    auto t2 = std::chrono::steady_clock::now();
-    std::printf("calc_system %g us, step %g us\n", std::chrono::duration<double>(t1 - t0).count() / 200 * 1e6,
-                std::chrono::duration<double>(t2 - t1).count() / 100 * 1e6);
   }
 }
 
