@@ -1,0 +1,144 @@
+// A discrete elastic rod: nodes x_i, and on each edge an angle gamma that turns the section about it.
+//
+//   M dv/dt = -dE/dq - (alpha M + beta K) v + gravity + external,   E = E_stretch + E_bend + E_twist
+//   E_stretch = sum over edges of E A / 2 (|e| / L - 1)^2 L;        bend and twist: dynamics/rod_energy.h
+//   A = (1 + alpha theta1 dt) M + theta1 dt (beta + theta_vq dt) K
+//
+// v has a block (velocity of node i, rate of the angle of the edge that follows) for each node; the last node
+// of an open rod has no edge. q has the same, then the reference director of each edge (a unit vector across
+// it; the material frame is the director's frame turned by gamma), then the twist beta of the reference
+// frames at each joint of two edges, counted in whole turns, too. Directors go with the edges by parallel
+// transport in time, so that the rate of gamma is the edge's angular velocity about itself.
+//
+// A takes the exact K where an element (an edge, a joint) is positive definite together with its share of M,
+// and else less of it (dynamics/rod_system.cc). Rayleigh's beta acts on the rates of strains, K without the
+// stresses' part, so that it does not damp a rigid motion.
+//
+// Contact changes v by A^-1 J^T impulse, from the free motion. That of a taut rope around a post leads
+// through the post, where its tension and its A are others: with `linearized` (the default) forces are linear
+// in v, from those at v0, and a rope that rests or slides steadily has its exact forces. Without, free motion
+// is solved to the end: angular momentum is kept by midpoint, large turns in one step are exact, and taut
+// ropes on posts are wrong (tests/step/rod_test.cc has figures).
+//
+// A clamped edge holds its direction at its middle: a cantilever is free from there on. Held dofs keep the
+// velocity they have, zero or what the state is given: no force changes it.
+//
+// Limits: no shear, no warping, sections stay as they are when stretched. The section's rotary inertia acts
+// about the edge alone, without gyroscopic moment. Shapes on edges have the length at rest: what a stretch
+// adds is open between capsules, less than a radius up to stretches of a diameter over the edge's length.
+//
+// Source: as dynamics/rod_energy.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capstan/base/diagnostics.h"
+#include "capstan/dynamics/rod_energy.h"
+#include "capstan/model/physics.h"
+
+namespace capstan {
+
+struct Model;
+
+enum class RodRest {
+  as_it_starts,  // nodes and director of the spec, with all angles zero, have no stress
+  straight,      // without curvature and twist
+  given,         // RodSpec::natural
+};
+
+struct RodSpec {
+  Source where = {};
+  std::vector<Vec3> nodes;       // [m]
+  bool closed = false;           // an edge from the last node to the first
+  Vec3 director = Vec3::Zero();  // m1 of the first edge, made perpendicular to it; zero: any. Others follow
+                                 // without twist; a closed rod takes the twist that closes it evenly
+  std::vector<double> angles;    // [edges] that the sections are turned by at the start [rad]; empty: 0
+  RodSection section;
+  double young_modulus = 0;         // [Pa]
+  double poisson_ratio = 0.5;       // G = E / (2 (1 + nu))
+  double density = 0;               // [kg/m^3]
+  double alpha = 0, beta = 0;       // damping [1/s], [s]
+  std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
+  RodRest rest = RodRest::as_it_starts;
+  std::vector<Vec3> natural;  // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
+  // How forces at the end of a step are taken: continued linearly from where v0 leads, by A, for free motion
+  // and contact alike; or solved for as if there was no contact, and continued from there.
+  bool linearized = true;
+  std::vector<int> pinned_nodes;   // their velocity is held
+  std::vector<int> held_angles;    // edges whose angle rate is held
+  std::vector<int> clamped_edges;  // both nodes and the angle
+};
+
+class Rod : public Physics {
+ public:
+  explicit Rod(const RodSpec& spec);  // throws InputError
+
+  int num_nodes() const { return num_nodes_; }
+  int num_edges() const { return static_cast<int>(rest_length_.size()); }
+  int num_joints() const { return static_cast<int>(rest_strain_.size()); }  // joint j: of edges j and j + 1
+  int num_dofs() const { return 3 * num_nodes_ + num_edges(); }
+  const RodSpec& spec() const { return spec_; }
+  const SectionConstants& section() const { return section_; }
+  const VecX& inertia() const { return inertia_; }  // [dofs] of nodes [kg], of angles [kg m^2]
+  bool is_held(int dof) const { return held_[dof] != 0; }
+
+  static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(4 * i); }
+  RodEdge edge(const ConstVector& q, int i) const;
+  double reference_twist(const ConstVector& q, int joint) const { return q[twist_begin() + joint]; }
+  double tension(const ConstVector& q, int edge) const;  // elastic [N]
+  Vec3 strain(const ConstVector& q, int joint) const;    // (kappa_1, kappa_2, tau), over rest_span()
+  double rest_length(int edge) const { return rest_length_[edge]; }
+  double rest_span(int joint) const;  // [m] between the middles of the joint's edges
+
+  // Change the shape at rest between steps: actuation. Neither is part of the state, nor wakes a rod.
+  void set_natural(int joint, const Vec3& natural);  // as RodSpec::natural
+  void set_rest_length(int edge, double length);
+
+  // dE/dq and the exact K (its symmetric part), dense, of all dofs, for modes and tests.
+  void calc_gradient(const ConstVector& q, Vector gradient) const;
+  MatX calc_stiffness(const ConstVector& q) const;
+
+  std::string kind() const override { return "rod"; }
+  ObjectLayout layout() const override;
+  void set_initial(Vector q, Vector v) const override;
+  void place(const ConstVector& q, std::span<Transform> X_WC) const override;
+  void calc_twists(const ConstVector& q, const ConstVector& v, const Vec3& origin,
+                   std::span<Vec6> V) const override;
+  int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
+  double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const override;
+  bool is_linear() const override { return spec_.linearized; }
+  void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
+  double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
+  double calc_elastic_energy(const ConstVector& q) const override;
+  Vec6 calc_momentum(const ConstVector& q, const ConstVector& v) const override;
+  double calc_mass(const ConstVector& q, Vec3* moment) const override;
+  double calc_speed(const ConstVector& q, const ConstVector& v) const override;
+
+ private:
+  int after(int node) const { return node + 1 == num_nodes_ ? 0 : node + 1; }
+  int director_begin() const { return num_dofs(); }
+  int twist_begin() const { return num_dofs() + 3 * num_edges(); }
+  Vec3 director(const ConstVector& q, int edge) const { return q.segment<3>(director_begin() + 3 * edge); }
+  Vec3 stiffness(int joint) const;  // (E I_1, E I_2, G J) / span
+  bool is_free(int node) const { return held_[4 * node] == 0; }
+  Vec3 angular_velocity(const RodEdge& e, int i, const ConstVector& v) const;
+  // Edge i of q0 after a motion in which its nodes go by these steps and its angle turns by `turn`.
+  RodEdge moved_edge(const ConstVector& q0, int i, const Vec3& step_a, const Vec3& step_b, double turn) const;
+
+  RodSpec spec_;
+  SectionConstants section_;
+  int num_nodes_ = 0;
+  double shear_modulus_ = 0;
+  VecX inertia_;
+  std::vector<char> held_;           // [dofs]
+  std::vector<double> rest_length_;  // [edges]
+  std::vector<Vec3> rest_strain_;    // [joints]
+};
+
+// Puts a rod into a model, with a shape on each edge: capsules for circles, boxes for rectangles, hulls of 16
+// sides for ellipses. Returns the object.
+int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int material, Model* model);
+
+}  // namespace capstan
