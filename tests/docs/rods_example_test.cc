@@ -1,0 +1,94 @@
+// docs/rods.md: its program compiles and prints what the page says.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+// [example]
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "capstan/dynamics/rod.h"
+#include "capstan/step/step.h"
+
+using namespace capstan;
+
+// A rope of 4 mm over a peg of 50 mm: 0.6 m hang down on one side, `other` on the other one.
+RodSpec rope_over_peg(double other) {
+  const double radius = 0.025 + 0.002, pi = std::acos(-1), edge = 0.02;
+  RodSpec rope;
+  for (double s = 0.6; s > edge / 2; s -= edge) rope.nodes.push_back({-radius, 0, -s});
+  for (int i = 0; i <= 10; ++i)
+    rope.nodes.push_back({-radius * std::cos(i * pi / 10), 0, radius * std::sin(i * pi / 10)});
+  for (double s = edge; s < other + edge / 2; s += edge) rope.nodes.push_back({radius, 0, -s});
+  rope.section.width = 0.004;
+  rope.young_modulus = 1e6;
+  rope.density = 1000;
+  rope.rest = RodRest::straight;
+  rope.beta = 0.01;
+  return rope;
+}
+
+void hang(double other) {
+  Scene scene;
+  ShapeInstance peg;
+  peg.name = "peg";
+  peg.body = kWorld;
+  peg.shape = Cylinder{0.025, 0.1};
+  peg.pose.quat_wxyz = {std::sqrt(0.5), std::sqrt(0.5), 0, 0};
+  scene.shapes = {peg};
+  Material material;
+  material.name = "default";
+  material.friction = 0.3;
+  scene.materials = {material};
+
+  Model model = compile(scene);
+  const auto rod = std::make_shared<Rod>(rope_over_peg(other));
+  const int object = add_rod("rope", rod, 0, &model);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  StepOptions options;
+  options.dt = 0.001;
+  const auto end = [&] { return state.q[model.objects[object].q_begin + 2]; };  // z of the first node
+  while (state.time < 0.5) step(model, options, {}, &state, &workspace);        // it settles
+  const double before = end();
+  while (state.time < 0.75) step(model, options, {}, &state, &workspace);
+  std::printf("0.6 m against %.1f m: %s\n", other,
+              std::abs(end() - before) < 1e-3 ? "friction holds it" : "it slips");
+}
+// [example]
+
+namespace {
+
+std::string read_text(const std::string& file) {
+  std::ifstream in(CAPSTAN_SOURCE_DIR "/" + file);
+  EXPECT_TRUE(in.good()) << file;
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t a = text.find(begin);
+  EXPECT_NE(a, std::string::npos) << begin;
+  if (a == std::string::npos) return "";
+  return text.substr(a + begin.size(), text.find(end, a + begin.size()) - a - begin.size());
+}
+
+TEST(RodsPage, ShowsTheProgramOfThisFile) {
+  EXPECT_EQ(between(read_text("docs/rods.md"), "```cpp\n", "```"),
+            between(read_text("tests/docs/rods_example_test.cc"), "// [example]\n", "// [example]"));
+}
+
+TEST(RodsPage, TheProgramPrintsWhatThePageSays) {
+  testing::internal::CaptureStdout();
+  hang(0.3);
+  hang(0.1);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  std::printf("%s", printed.c_str());
+  EXPECT_NE(read_text("docs/rods.md").find(printed), std::string::npos) << "not in docs/rods.md:\n"
+                                                                        << printed;
+}
+
+}  // namespace
