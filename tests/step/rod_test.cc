@@ -169,7 +169,6 @@ Scene post(double friction) {
 
 TEST(RodStep, TheCapstanHoldsExpMuPhi) {
   const double mu = 0.2;
-  double error[2];
   for (const double wrap : {0.5 * kPi, kPi}) {
     for (int k = 0; k < 2; ++k) {
       RodSpec spec = rope_on_post(wrap, std::lround(wrap / kPi * (k == 0 ? 20 : 40)));
@@ -187,11 +186,9 @@ TEST(RodStep, TheCapstanHoldsExpMuPhi) {
         const VecX q = own_q(run, 0);
         ratio += rod->tension(q, rod->num_edges() - 1) / rod->tension(q, 0) / 50;
       }
-      error[k] = ratio / std::exp(mu * wrap) - 1;
-      RecordProperty("capstan", std::to_string(error[k]));
-      std::printf("wrap %.2f pi, %d edges on it: ratio %.5f, exp(mu phi) %.5f, error %.4f %%\n", wrap / kPi,
-                  (k == 0 ? 20 : 40), ratio, std::exp(mu * wrap), 100 * error[k]);
-      EXPECT_LT(std::abs(error[k]), 0.01);
+      // Friction acts on the surface, tension on the axis: the exponent is less by r / (R + r).
+      const double expected = std::exp(mu * wrap * kPost / (kPost + kRope));
+      EXPECT_NEAR(ratio, expected, 5e-3 * expected) << wrap << " " << k;
     }
   }
 }
@@ -251,6 +248,65 @@ TEST(RodStep, AClosedRingLiesOnTheFloorWithItsWeight) {
   const double weight = rod->inertia()(0) * 20 * kGravity;
   EXPECT_NEAR(weight_on_floor(run), weight, 1e-6 * weight);
   EXPECT_LT(run.state.v.norm(), 1e-5);
+}
+
+TEST(RodStep, ARopeComesToRestOnItself) {
+  // Along x on the floor, three quarters of a circle, rising, and down across the first part, 3 cm above it.
+  Simulation run(floor_only(0.5, 1e5), 0.002, ContactLaw::coulomb);
+  RodSpec spec = straight(2, {0, 0, 0}, {1, 0, 0}, 0.01, 1e6);
+  spec.nodes.clear();
+  for (int i = 0; i < 20; ++i) spec.nodes.push_back({-0.3 + 0.02 * i, 0, 0.005});
+  for (int i = 0; i < 24; ++i) {
+    const double angle = 1.5 * kPi * i / 24;
+    spec.nodes.push_back({0.1 + 0.1 * std::sin(angle), 0.1 - 0.1 * std::cos(angle), 0.005 + 0.03 * i / 24});
+  }
+  for (int i = 0; i <= 15; ++i) spec.nodes.push_back({0, 0.1 - 0.02 * i, 0.035});
+  spec.alpha = 3;
+  const std::shared_ptr<Rod> rod = add(spec, "rope", &run);
+  run.go(3);
+  double weight = 0;
+  for (int i = 0; i < rod->num_nodes(); ++i) weight += rod->inertia()[4 * i] * kGravity;
+  std::vector<ContactForce> forces;
+  calc_contact_forces(run.workspace, &forces);
+  double on_itself = 0;
+  for (const ContactForce& f : forces) {
+    if (f.shape_a != 0) on_itself += f.normal_force;
+    EXPECT_GT(f.distance, -1e-4);
+  }
+  EXPECT_GT(on_itself, 0.01 * weight);
+  EXPECT_NEAR(weight_on_floor(run), weight, 1e-5 * weight);
+  EXPECT_LT(rod->calc_speed(run.state.q, run.state.v), 1e-3);
+}
+
+TEST(RodStep, AFastRodDoesNotPassAThinPlate) {
+  Scene scene = floor_only(0.5, 1e5);
+  ShapeInstance plate = make_shape("plate", kWorld, Box{Vec3(0.5, 0.5, 0.001)});
+  plate.pose.position = Vec3(0, 0, 1);
+  scene.shapes.push_back(plate);
+  Simulation run(scene, 0.005, ContactLaw::coulomb);
+  add(straight(10, {-0.1, 0, 1.2}, {0.1, 0.02, 1.22}, 0.01, 1e7), "rod", &run);
+  for (int i = 0; i <= 10; ++i) run.state.v[4 * i + 2] = -30;
+  for (int k = 0; k < 40; ++k) {
+    run.go(0.005);
+    for (int i = 0; i <= 10; ++i) ASSERT_GT(run.state.q[4 * i + 2], 1) << k << " " << i;
+  }
+}
+
+TEST(RodStep, ARodSleepsAndWakes) {
+  Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
+  RodSpec spec = straight(10, {0, 0, 0.006}, {0.5, 0, 0.006}, 0.01, 1e7);
+  spec.alpha = 2;
+  add(spec, "rod", &run);
+  run.options.sleep.on = true;
+  run.go(3);
+  EXPECT_EQ(run.report.asleep, 1);
+  const VecX q = run.state.q;
+  run.go(0.5);
+  EXPECT_EQ(run.state.q, q);
+  run.input.generalized_force = VecX::Zero(run.model.num_velocities());
+  run.input.generalized_force[2] = 1;
+  run.go(0.1);
+  EXPECT_GT(run.state.q[2], q[2] + 0.01);
 }
 
 TEST(RodStep, SavedAndRestoredBitForBitWithAnyThreads) {
