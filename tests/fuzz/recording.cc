@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "capstan/base/hash.h"
 #include "capstan/io/recording_codec.h"
