@@ -103,7 +103,14 @@ void check_sizes(const Model& model, const State& state, const Input& input) {
                      "give one number for each dof, or none");
   }
   for (const BodyForce& f : input.body_forces) {
-    if (f.body >= 0 && f.body < static_cast<int>(model.bodies.size())) continue;
+    if (f.body >= 0 && f.body < static_cast<int>(model.bodies.size())) {
+      const int object = model.links[model.bodies[f.body].link].object;
+      if (object < 0 || model.objects[object].is_tree()) continue;
+      throw InputError({},
+                       fmt::format("a force acts on body '{}', which is a part of a {}",
+                                   model.bodies[f.body].name, model.objects[object].physics->kind()),
+                       "give forces on its dofs in generalized_force");
+    }
     throw InputError(
         {},
         fmt::format("a force acts on body {}; the model has bodies 0 to {}", f.body, model.bodies.size() - 1),
@@ -212,6 +219,10 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
                       const Scheme& scheme, std::span<const char> asleep, std::span<const char> unchanged,
                       const Threads& threads, Motion* motion) {
   check_sizes(model, state, input);
+  if (motion->v_star.size() != model.num_velocities()) {
+    throw InputError({}, "the workspace is that of another model, or was made before an object was added",
+                     "call make_workspace() after the model is complete");
+  }
   Scratch& s = *motion->scratch;
   motion->released.clear();
   if (scheme.theta > 0 && s.jacobian.empty()) {  // a tree of many dofs has a large one

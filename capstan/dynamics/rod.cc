@@ -128,10 +128,19 @@ Rod::Rod(const RodSpec& spec) : spec_(spec) {
 }
 
 void Rod::set_natural(int joint, const Vec3& natural) {
+  if (joint < 0 || joint >= num_joints() || !natural.allFinite())
+    throw InputError({},
+                     fmt::format("joint {} of a rod with joints 0 to {} cannot get this natural curvature",
+                                 joint, num_joints() - 1),
+                     "give a joint of the rod and three finite numbers");
   rest_strain_[joint] = strain_of(natural, rest_span(joint));
 }
 void Rod::set_rest_length(int edge, double length) {
-  CAPSTAN_ASSERT(length > 0);
+  if (edge < 0 || edge >= num_edges() || !(length > 0 && std::isfinite(length)))
+    throw InputError({},
+                     fmt::format("edge {} of a rod with edges 0 to {} cannot get the rest length {:g} m",
+                                 edge, num_edges() - 1, length),
+                     "give an edge of the rod and a length above 0");
   rest_length_[edge] = length;
 }
 double Rod::rest_span(int joint) const {

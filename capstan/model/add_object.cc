@@ -93,6 +93,12 @@ int add_object(const std::string& name, std::shared_ptr<const Physics> physics, 
 }
 
 void add_carrier_shape(int object, int carrier, const ShapeInstance& shape, int material, Model* model) {
+  if (material < 0 || material >= static_cast<int>(model->materials.size())) {
+    throw InputError({},
+                     fmt::format("shape '{}' has material {}; the model has {}", shape.name, material,
+                                 model->materials.size()),
+                     "give the index of a material of the model");
+  }
   const int link = model->objects[object].link_begin + carrier;
   ModelShape entry;
   entry.name = shape.name;

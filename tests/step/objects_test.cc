@@ -227,5 +227,16 @@ TEST(Objects, WhatIsNotFiniteIsTold) {
   EXPECT_EQ(hash(run.state), hash(before));
 }
 
+TEST(Objects, MistakesAreTold) {
+  Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
+  Workspace too_early = make_workspace(run.model);
+  add(chain(2, {0, 0, 1}, 0.1, 0.2, 1e3), "chain", &run);
+  EXPECT_THROW(step(run.model, run.options, run.input, &run.state, &too_early), InputError);
+  EXPECT_THROW(add_carrier_shape(0, 0, make_shape("ball", "", Sphere{kRadius}), 7, &run.model), InputError);
+  run.input.body_forces.push_back({});
+  run.input.body_forces[0].body = run.model.find_body("chain/1");
+  EXPECT_THROW(run.go(0.005), InputError);
+}
+
 }  // namespace
 }  // namespace capstan
