@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "capstan/step/schedule.h"
 #include "viewer/view_data.h"
 
 namespace capstan::viewer {
@@ -88,7 +89,7 @@ struct LiveRecording {
 // A simulation that viewers can steer and pull at. It remembers what was shown of the last minute, as far as
 // memory allows: viewers can go back there, and on from there another way.
 std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
-                                      LiveRecording recording = {});
+                                      LiveRecording recording = {}, Schedule schedule = {});
 
 // A recording; its frames are read as they are needed.
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording);

@@ -43,9 +43,11 @@ Vec3 point(const Json& message, const char* key) {
 
 class LivePlayer : public Player {
  public:
-  LivePlayer(const Model& model, const StepOptions& options, const State& start, LiveRecording recording)
+  LivePlayer(const Model& model, const StepOptions& options, const State& start, LiveRecording recording,
+             Schedule schedule)
       : model_(model),
         options_(options),
+        schedule_(std::move(schedule)),
         recording_(std::move(recording)),
         is_recording_(recording_.open != nullptr),
         start_(start),
@@ -220,6 +222,7 @@ class LivePlayer : public Player {
   bool take_step() {
     going_on();
     Input input;
+    if (!schedule_.empty()) apply_schedule(model_, schedule_, options_.dt, &state_, &input);
     if (pulled_link_ > 0) input.body_forces.push_back(pull());
     try {
       if (is_recording_ && !recorder_) {
@@ -275,6 +278,7 @@ class LivePlayer : public Player {
 
   const Model& model_;
   StepOptions options_;
+  Schedule schedule_;  // controls over time; they win over sliders of the page
   LiveRecording recording_;
   bool is_recording_;  // as the user wants it
   std::unique_ptr<Recorder> recorder_;
@@ -353,8 +357,8 @@ class RecordingPlayer : public Player {
 }  // namespace
 
 std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
-                                      LiveRecording recording) {
-  return std::make_unique<LivePlayer>(model, options, start, std::move(recording));
+                                      LiveRecording recording, Schedule schedule) {
+  return std::make_unique<LivePlayer>(model, options, start, std::move(recording), std::move(schedule));
 }
 
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording) {

@@ -7,6 +7,7 @@
 #include "capstan/io/scene_library.h"
 #include "capstan/model/default_stiffness.h"
 #include "capstan/step/examine.h"
+#include "capstan/step/sensors.h"
 
 namespace capstan::cli {
 namespace {
@@ -49,6 +50,8 @@ int check(const CheckOptions& options) {
   if (diagnostics.ok()) {
     examine(scene, model, choose_step_options(step_options(model), options.dt, options.integrator),
             &diagnostics);
+    make_schedule(model, scene.controls, &diagnostics);
+    make_sensors(model, scene, scene.sensors, &diagnostics);
   }
   for (std::size_t i = 0; i < diagnostics.list.size(); ++i) {
     if (i == num_read && !read_well) {

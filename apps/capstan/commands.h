@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capstan/io/recording.h"
+#include "capstan/step/schedule.h"
 #include "capstan/step/step.h"
 
 namespace capstan::cli {
@@ -50,6 +51,8 @@ struct RunOptions {
   double checkpoint_every = 0;  // [s] simulated; 0: only at the end
   std::string resume;
   std::string picture;
+  std::string controls,
+      interpolate = "linear";  // a table of controls over time, and how it is read between its lines
   bool strict = false, quiet = false;
 };
 int run(const RunOptions& options);
@@ -158,6 +161,10 @@ struct LoadedScene {
 
 // A scene by path or name, compiled. Throws InputError with everything found.
 LoadedScene load(const std::string& path_or_name, bool strict);
+
+// Controls over time of the scene, or of a table (.csv) if one is named. Throws InputError and UsageError.
+Schedule load_schedule(const LoadedScene& loaded, const std::string& table = "",
+                       const std::string& interpolate = "linear");
 
 // The step options of the scene with those of the command line; throws UsageError.
 StepOptions choose_step_options(StepOptions from_scene, const std::optional<double>& dt,

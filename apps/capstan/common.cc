@@ -5,6 +5,7 @@
 
 #include "apps/capstan/commands.h"
 #include "capstan/base/closest_name.h"
+#include "capstan/io/controls_csv.h"
 #include "capstan/io/read.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/io/scene_library.h"
@@ -25,6 +26,25 @@ LoadedScene load(const std::string& path_or_name, bool strict) {
   if (loaded.diagnostics.ok()) loaded.model = compile(loaded.scene, &loaded.diagnostics);
   if (!loaded.diagnostics.ok()) throw InputError(std::move(loaded.diagnostics));
   return loaded;
+}
+
+Schedule load_schedule(const LoadedScene& loaded, const std::string& table, const std::string& interpolate) {
+  int how = -1;
+  for (std::size_t i = 0; i < kInterpolationNames.size(); ++i) {
+    if (interpolate == kInterpolationNames[i]) how = static_cast<int>(i);
+  }
+  if (how < 0) {
+    throw UsageError(
+        fmt::format("there is no interpolation '{}'; known are constant, linear and smooth", interpolate));
+  }
+  Diagnostics diagnostics;
+  const std::vector<ControlPoint> points =
+      table.empty() ? loaded.scene.controls
+                    : read_controls_csv(table, static_cast<Interpolation>(how), &diagnostics);
+  Schedule schedule;
+  if (diagnostics.ok()) schedule = make_schedule(loaded.model, points, &diagnostics);
+  if (!diagnostics.ok()) throw InputError(std::move(diagnostics));
+  return schedule;
 }
 
 StepOptions choose_step_options(StepOptions options, const std::optional<double>& dt,

@@ -50,6 +50,9 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--step-seconds", o.step_seconds,
                 "Wall time that a step may take [s]: longer ones fail; default: no bound");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
+  c->add_option("--controls", o.controls, "Controls over time from this .csv table, instead of the scene's");
+  c->add_option("--interpolate", o.interpolate, "Between the lines of that table: constant, linear or smooth")
+      ->capture_default_str();
   c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
   c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");
   c->add_option("--log-every", o.log_every, "Log every n-th step")->capture_default_str();

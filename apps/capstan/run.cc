@@ -53,7 +53,7 @@ void check_paths(const RunOptions& o, const std::string& scene_path) {
                                                                 {"--picture", o.picture}};
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
-    for (const std::string& input : {scene_path, o.resume}) {
+    for (const std::string& input : {scene_path, o.resume, o.controls}) {
       if (!input.empty() && same_file(path, input)) {
         throw UsageError(
             fmt::format("{} would overwrite the input file '{}'; choose another name", option, input));
@@ -65,6 +65,22 @@ void check_paths(const RunOptions& o, const std::string& scene_path) {
       }
     }
   }
+}
+
+// The scene's sensors, and the force of every actuator.
+SensorSet load_sensors(const LoadedScene& loaded) {
+  std::vector<Sensor> sensors = loaded.scene.sensors;
+  for (const ModelActuator& actuator : loaded.model.actuators) {
+    Sensor sensor;
+    sensor.name = actuator.name + ".force";
+    sensor.type = SensorType::actuator_force;
+    sensor.actuator = actuator.name;
+    sensors.push_back(std::move(sensor));
+  }
+  Diagnostics diagnostics;
+  SensorSet set = make_sensors(loaded.model, loaded.scene, sensors, &diagnostics);
+  if (!diagnostics.ok()) throw InputError(std::move(diagnostics));
+  return set;
 }
 
 std::string vector_text(const Vec3& v) {
@@ -145,6 +161,8 @@ int run(const RunOptions& options) {
   const Model& model = loaded.model;
   check_paths(options, loaded.path);
   tell_warnings(loaded);
+  const Schedule schedule = load_schedule(loaded, options.controls, options.interpolate);
+  const SensorSet sensors = load_sensors(loaded);
 
   Checkpoint checkpoint{step_options(model), 0, model.options.duration, {}};
   long steps_taken = 0;
@@ -183,8 +201,9 @@ int run(const RunOptions& options) {
     header =
         recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt);
   }
-  const std::unique_ptr<Log> log =
-      options.log.empty() ? nullptr : open_log(options.log, log_header(model, loaded.path, step));
+  LogHeader log_columns = log_header(model, loaded.path, step);
+  for (const auto& [name, unit] : sensors.columns()) log_columns.columns.push_back({"sensor", name, unit});
+  const std::unique_ptr<Log> log = options.log.empty() ? nullptr : open_log(options.log, log_columns);
   std::unique_ptr<Recorder> recording;
   if (is_hdf5_name(options.record)) {
     recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step);
@@ -197,6 +216,8 @@ int run(const RunOptions& options) {
   if (!options.contact_log.empty()) contact_log.emplace(options.contact_log);
   Hooks hooks;
   hooks.log = log.get();
+  hooks.schedule = schedule.empty() ? nullptr : &schedule;
+  hooks.sensors = sensors.entries.empty() ? nullptr : &sensors;
   hooks.contact_log = contact_log ? &*contact_log : nullptr;
   hooks.log_every = options.log_every;
   hooks.recording = recording.get();

@@ -78,15 +78,21 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
   Summary summary;
   StepOptions options = given;
   options.stop = &stop_step;
-  const Input input;
+  Input input;
   Workspace workspace = make_workspace(model);
-  VecX row;
+  VecX row, sensed;
   long logged_step = -1;
   Report report;
   const auto log = [&] {
     if (logged_step == state->step) return;
     if (hooks.log) {
       calc_log_row(model, *state, report, &row);
+      if (hooks.sensors) {
+        const Workspace* last = summary.num_steps > 0 ? &workspace : nullptr;
+        read_sensors(model, *hooks.sensors, *state, last, &input, &sensed);
+        row.conservativeResize(row.size() + sensed.size());
+        row.tail(sensed.size()) = sensed;
+      }
       hooks.log->append(row);
       if (hooks.on_row) hooks.on_row(*state, row);
     }
@@ -116,6 +122,7 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
   double drawn = began, now = began, in_steps = 0;
   for (long i = 0; i < num_steps && !caught_signal; ++i) {
     if (hooks.control) hooks.control(state);
+    if (hooks.schedule) apply_schedule(model, *hooks.schedule, options.dt, state, &input);
     if (hooks.recording) hooks.recording->note_input(*state, input);
     const double before = wall_seconds();
     try {

@@ -9,6 +9,8 @@
 #include "capstan/io/contact_log.h"
 #include "capstan/io/log.h"
 #include "capstan/io/recording.h"
+#include "capstan/step/schedule.h"
+#include "capstan/step/sensors.h"
 
 namespace capstan::cli {
 
@@ -22,6 +24,8 @@ struct Hooks {
   long checkpoint_every = 0;                      // steps; 0: never within the loop
   std::function<void(const State&)> checkpoint;   // called as said, not at the end
   std::function<void(State*)> control;            // before every step; may change state->control
+  const Schedule* schedule = nullptr;             // controls over time, set after `control`
+  const SensorSet* sensors = nullptr;             // whose values are further columns of the log
   std::function<void(double fraction)> progress;  // about ten times a second of wall time
   int num_frames = 0;                             // states to keep for a picture, evenly over the run
 };

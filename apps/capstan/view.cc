@@ -104,7 +104,7 @@ int view(const ViewOptions& o) {
     }
     player = viewer::simulate_live(
         model, step, o.keyframe.empty() ? initial_state(model) : keyframe_state(model, o.keyframe),
-        live_recording(o.record, loaded, model, step, &recorded));
+        live_recording(o.record, loaded, model, step, &recorded), load_schedule(loaded));
   }
   const std::unique_ptr<viewer::Server> server = open_server(o, page, player.get());
   fmt::print("{}\n", server->url());

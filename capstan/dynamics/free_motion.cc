@@ -1,4 +1,5 @@
 #include "capstan/dynamics/free_motion.h"
+#include "capstan/physics/physics.h"
 
 #include <fmt/core.h>
 

@@ -8,6 +8,7 @@
 
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/math/block_cholesky.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan {
 

@@ -17,7 +17,7 @@ namespace mjcf {
 
 namespace {
 constexpr const char* kKindNames[] = {"body",     "joint",  "geom",     "site",     "mesh", "hfield",
-                                      "material", "tendon", "actuator", "equality", "key"};
+                                      "material", "tendon", "actuator", "equality", "key",  "sensor"};
 }
 
 std::string Reader::claim_name(Kind kind, const XmlElement* element, const std::string& suffix,
@@ -196,11 +196,7 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   each("equality", with_reader(read_equality));
   each("tendon", with_reader(read_tendon));
   each("actuator", with_reader(read_actuators));
-  each("sensor", [&](const XmlElement* section) {
-    xml.accept(section);
-    for (const XmlElement* child : xml.children(section))
-      xml.not_simulated(child, "is a sensor: not simulated");
-  });
+  each("sensor", with_reader(read_sensors));
   each("keyframe", [&](const XmlElement* section) {
     xml.accept(section);
     for (const XmlElement* child : xml.children(section, "key")) {

@@ -207,6 +207,22 @@ struct Attachment {
     }
   }
 
+  void add_sensors() {
+    for (Sensor sensor : from.scene.sensors) {
+      const bool whole = (sensor.joint.empty() || joints.count(sensor.joint)) &&
+                         (sensor.actuator.empty() || actuators.count(sensor.actuator)) &&
+                         (sensor.site.empty() || sites.count(sensor.site)) &&
+                         (sensor.body.empty() || bodies.count(sensor.body));
+      if (!whole) continue;
+      sensor.joint = rename(sensor.joint);
+      sensor.actuator = rename(sensor.actuator);
+      sensor.site = rename(sensor.site);
+      sensor.body = rename(sensor.body);
+      sensor.name = claim(Kind::sensor, sensor.name);
+      into.scene.sensors.push_back(std::move(sensor));
+    }
+  }
+
   void add_keys() {
     for (const Keyframe& key : from.scene.keyframes) {
       Keyframe renamed;
@@ -267,6 +283,7 @@ void read_attach(Reader& reader, const XmlElement* element, const Scope& scope) 
   attachment.add_shapes_and_sites();
   attachment.add_couplings();
   attachment.add_filters();
+  attachment.add_sensors();
   if (scope.suffix.empty()) attachment.add_keys();
 }
 

@@ -9,6 +9,7 @@
 //   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
+//   mjcf_sensor.cc    sensors
 //   mjcf_mass.cc      inertiafromgeom, boundmass, boundinertia, settotalmass
 //   mjcf_mesh_mass.cc how meshes are weighed
 //   mjcf_damping.cc   dampratio of servos
@@ -26,7 +27,7 @@
 
 namespace capstan::mjcf {
 
-enum class Kind { body, joint, geom, site, mesh, hfield, material, tendon, actuator, equality, key };
+enum class Kind { body, joint, geom, site, mesh, hfield, material, tendon, actuator, equality, key, sensor };
 
 struct Reader {
   Reader(Diagnostics* diagnostics, const ReadLimits& limits) : xml(diagnostics, limits) {}
@@ -159,6 +160,7 @@ void read_equality(Reader& reader, const XmlElement* element);
 void read_tendon(Reader& reader, const XmlElement* element);
 void read_actuators(Reader& reader, const XmlElement* element);
 void read_keyframes(Reader& reader, const XmlElement* element);
+void read_sensors(Reader& reader, const XmlElement* element);
 void settle_masses(Reader& reader);
 // At density 1; `shell` has the area for its volume.
 VolumeProperties weigh_mesh(const TriangleMesh& mesh, MeshSpec::Inertia rule);

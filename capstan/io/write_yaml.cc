@@ -320,6 +320,31 @@ FlowMap keyframe_map(const Keyframe& key) {
   return map;
 }
 
+FlowMap control_map(const ControlPoint& point) {
+  FlowMap map, control, force, surface;
+  map.add("time", number(point.time));
+  if (point.interpolation != ControlPoint{}.interpolation)
+    map.add("interpolate", kInterpolationNames[static_cast<std::size_t>(point.interpolation)]);
+  if (!point.keyframe.empty()) map.text("keyframe", point.keyframe);
+  for (const auto& [actuator, value] : point.control) control.add(quoted(actuator), number(value));
+  for (const auto& [body, value] : point.force) force.add(quoted(body), numbers(value));
+  for (const auto& [shape, value] : point.surface) surface.add(quoted(shape), number(value));
+  if (!point.control.empty()) map.add("control", control.str());
+  if (!point.force.empty()) map.add("force", force.str());
+  if (!point.surface.empty()) map.add("surface", surface.str());
+  return map;
+}
+
+FlowMap sensor_map(const Sensor& sensor) {
+  FlowMap map;
+  map.text("name", sensor.name).add("type", sensor_info(sensor.type).name);
+  map.text("joint", sensor.joint)
+      .text("actuator", sensor.actuator)
+      .text("site", sensor.site)
+      .text("body", sensor.body);
+  return map;
+}
+
 template <class List, class Text>
 void section(std::string* out, const char* key, const List& list, const Text& text) {
   if (list.empty()) return;
@@ -382,6 +407,10 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   });
   section(&out, "keyframes", scene.keyframes,
           [](const Keyframe& key) { return "  - " + keyframe_map(key).str() + "\n"; });
+  section(&out, "controls", scene.controls,
+          [](const ControlPoint& point) { return "  - " + control_map(point).str() + "\n"; });
+  section(&out, "sensors", scene.sensors,
+          [](const Sensor& sensor) { return "  - " + sensor_map(sensor).str() + "\n"; });
   Keyframe start = scene.initial;
   start.name.clear();  // it needs none
   const FlowMap initial = keyframe_map(start);

@@ -114,6 +114,7 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
     check_model_parents(reader);
     read_couplings(&reader, &root);
     read_keyframes(&reader, &root);
+    read_controls(&reader, &root);
     root.done();
     if (session->open_files.size() == 1)
       tell_without_effect(reader);  // a scene around it may drive its joints

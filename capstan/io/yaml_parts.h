@@ -59,6 +59,7 @@ void read_couplings(YamlReader* reader, YamlFields* root);  // tendons, actuator
 // q, q_deg, v, control, time; names are those of `scene`. Entries replace those that `key` has.
 void read_state(YamlFields* fields, const Scene& scene, Keyframe* key);
 void read_keyframes(YamlReader* reader, YamlFields* root);  // keyframes and initial
+void read_controls(YamlReader* reader, YamlFields* root);   // controls and sensors
 void tell_without_effect(const YamlReader& reader);         // limits of joints that nothing is held to
 
 // An included YAML file, with the files that are open around it known.

@@ -6,6 +6,7 @@
 #include "capstan/base/hash.h"
 #include "capstan/model/default_stiffness.h"
 #include "capstan/model/model.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan {
 namespace {

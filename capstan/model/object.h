@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "capstan/model/physics.h"
-
 namespace capstan {
+
+class Physics;
 
 // What moves, sleeps, is saved and joined to islands as one. Trees are the first objects of a model, each of
 // one block: the t-th tree is object t and block t.

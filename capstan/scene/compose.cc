@@ -149,6 +149,32 @@ void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
   }
 }
 
+// Points of one time stay in the order in which they came; each keeps its own way of being reached.
+void append_controls(Scene* into, const Scene& model, const Renamer& rename) {
+  for (const ControlPoint& point : model.controls) {
+    ControlPoint renamed;
+    renamed.where = point.where;
+    renamed.time = point.time;
+    renamed.interpolation = point.interpolation;
+    renamed.keyframe = rename(point.keyframe);
+    for (const auto& [actuator, value] : point.control) renamed.control[rename(actuator)] = value;
+    for (const auto& [body, force] : point.force)
+      renamed.force[rename.body(body)] = rotate(rename.instance.pose.quat_wxyz, force);
+    for (const auto& [shape, value] : point.surface) renamed.surface[rename(shape)] = value;
+    into->controls.push_back(std::move(renamed));
+  }
+  std::stable_sort(into->controls.begin(), into->controls.end(),
+                   [](const ControlPoint& a, const ControlPoint& b) { return a.time < b.time; });
+  for (Sensor sensor : model.sensors) {
+    sensor.name = rename(sensor.name);
+    sensor.joint = rename(sensor.joint);
+    sensor.actuator = rename(sensor.actuator);
+    sensor.site = rename(sensor.site);
+    sensor.body = sensor.body.empty() ? sensor.body : rename.body(sensor.body);
+    into->sensors.push_back(std::move(sensor));
+  }
+}
+
 }  // namespace
 
 Pose compose(const Pose& X_AB, const Pose& X_BC) {
@@ -184,6 +210,8 @@ void append(Scene* into, const Scene& model, const Instance& instance) {
   }
   append_couplings(into, model, rename);
 
+  append_controls(into, model, rename);
+
   const RootJoints roots = root_joints(model, instance);
   for (const Keyframe& key : model.keyframes) into->keyframes.push_back(placed(key, roots, rename));
   Keyframe initial = placed(model.initial, roots, rename);
@@ -204,7 +232,8 @@ Scene instantiate(const Scene& model, const Instance& instance) {
 long num_elements(const Scene& scene) {
   size_t count = scene.bodies.size() + scene.shapes.size() + scene.materials.size() + scene.pairs.size() +
                  scene.excludes.size() + scene.sites.size() + scene.tendons.size() + scene.actuators.size() +
-                 scene.constraints.size() + scene.keyframes.size();
+                 scene.constraints.size() + scene.keyframes.size() + scene.controls.size() +
+                 scene.sensors.size();
   for (const Body& body : scene.bodies) count += body.joints.size();
   for (const Tendon& tendon : scene.tendons) count += tendon.terms.size();
   for (const Keyframe& key : scene.keyframes) count += key.q.size() + key.v.size() + key.control.size();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "capstan/math/rotation.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan {
 

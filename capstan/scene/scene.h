@@ -17,6 +17,8 @@
 #include "capstan/geometry/shape.h"
 #include "capstan/math/transform.h"
 #include "capstan/scene/contact_options.h"
+#include "capstan/scene/controls.h"
+#include "capstan/scene/sensor.h"
 
 namespace capstan {
 
@@ -213,6 +215,10 @@ struct Constraint {
   bool active = true;
 };
 
+// --- What has no joints --------------------------------------------------------------------------------
+
+struct RodSpec;  // scene/rod.h, for who reads Scene::rods
+
 // --- States and options ------------------------------------------------------------------------------------
 
 // Positions, velocities and controls by name; what is not named is at its reference, at rest, at the
@@ -266,7 +272,10 @@ struct Scene {
   std::vector<Tendon> tendons;
   std::vector<Actuator> actuators;
   std::vector<Constraint> constraints;
+  std::vector<RodSpec> rods;
   std::vector<Keyframe> keyframes;
+  std::vector<ControlPoint> controls;  // over time; in the order of time
+  std::vector<Sensor> sensors;
   Keyframe initial;  // the start, unless a keyframe is asked for by name
 
   // In a .cc file: to copy and to free all this is much code, which else every file would compile.

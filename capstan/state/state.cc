@@ -1,4 +1,5 @@
 #include "capstan/state/state.h"
+#include "capstan/physics/physics.h"
 
 #include <fmt/core.h>
 

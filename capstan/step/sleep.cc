@@ -1,4 +1,5 @@
 #include "capstan/step/sleep.h"
+#include "capstan/physics/physics.h"
 
 #include <algorithm>
 #include <cmath>

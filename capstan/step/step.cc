@@ -1,4 +1,5 @@
 #include "capstan/step/step.h"
+#include "capstan/physics/physics.h"
 
 #include <fmt/core.h>
 

@@ -76,7 +76,7 @@ Table read_hdf5(const std::string& path) {
   Table table;
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file < 0) return table;
-  for (const char* name : {"time", "q", "v", "control", "energy", "momentum", "solver", "judge"}) {
+  for (const char* name : {"time", "q", "v", "control", "energy", "momentum", "solver", "judge", "sensor"}) {
     if (H5Lexists(file, name, H5P_DEFAULT) <= 0) continue;
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(dataset);
     hsize_t size[2] = {0, 1};

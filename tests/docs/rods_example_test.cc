@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "capstan/dynamics/rod.h"
+#include "capstan/model/add_rod.h"
 #include "capstan/step/step.h"
 
 using namespace capstan;

@@ -558,10 +558,11 @@ TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {
   const Scene scene = read(
       "<worldbody><body mocap='true' gravcomp='1'><geom size='1'/></body><body gravcomp='.5'><geom "
       "size='1'/></body>"
-      "<composite type='cable'/></worldbody>\n<sensor><gyro site='s'/><clock/></sensor>");
+      "<composite type='cable'/></worldbody>\n<sensor><magnetometer site='s'/><rangefinder "
+      "site='s'/></sensor>");
   EXPECT_TRUE(diagnostics.ok());
   EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();
-  EXPECT_TRUE(says(diagnostics, "<clock> is a sensor", 3));
+  EXPECT_TRUE(says(diagnostics, "<rangefinder> is a sensor that is not supported", 3));
   EXPECT_TRUE(scene.bodies[0].gravity_compensated);
   EXPECT_FALSE(scene.bodies[1].gravity_compensated);
 }

@@ -118,6 +118,7 @@ TEST_F(Mjcf, AttachedModels) {
       <body name="finger" pos="0 .1 0"><joint name="f" range="0 1"/><geom size=".1"/></body></body>
       <body name="other"><joint name="o"/><geom size=".1"/></body></worldbody>
     <actuator><motor name="mf" joint="f"/><motor name="mo" joint="o"/></actuator>
+    <sensor><gyro name="gyro" site="tip"/><jointpos name="po" joint="o"/></sensor>
     <equality><joint joint1="f" joint2="o"/></equality></mujoco>)");
   const Scene scene = read_clean(R"(<asset><model name="hand" file="hand.xml"/></asset><worldbody>
     <body name="arm" pos="1 0 0"><joint name="j"/><geom size=".1"/>
@@ -135,6 +136,8 @@ TEST_F(Mjcf, AttachedModels) {
   ASSERT_EQ(scene.actuators.size(), 2u);                       // that of joint 'o' stays behind
   EXPECT_EQ(scene.actuators[0].name, "left_mf");
   EXPECT_EQ(scene.actuators[1].joint, "left_f");
+  ASSERT_EQ(scene.sensors.size(), 1u);
+  EXPECT_EQ(scene.sensors[0].site, "left_tip");
   EXPECT_TRUE(scene.constraints.empty());
   EXPECT_EQ(find_named(scene.shapes, "table"), nullptr);
   EXPECT_EQ(find_named(scene.shapes, "left_g")->density, 500);
@@ -184,6 +187,23 @@ TEST_F(Mjcf, ManyPairs) {
   EXPECT_FALSE(diagnostics.ok());
   EXPECT_TRUE(says(diagnostics, "needs a collision bit of its own, and all 32 are taken"))
       << diagnostics.text();
+}
+
+TEST_F(Mjcf, SensorsThatAreUnderstood) {
+  const Scene scene =
+      read(R"(<worldbody><body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
+    <actuator><motor name="m" joint="j"/></actuator><sensor><jointpos name="p" joint="j"/><actuatorfrc actuator="m"/>
+    <framepos objtype="site" objname="s"/><frameangvel objtype="xbody" objname="b"/><touch site="s"/><clock/>
+    <rangefinder name="r" site="s"/><framepos objtype="geom" objname="g"/></sensor>)");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  ASSERT_EQ(scene.sensors.size(), 6u);
+  EXPECT_EQ(scene.sensors[0].name, "p");
+  EXPECT_EQ(scene.sensors[1].name, "actuatorfrc_1");
+  EXPECT_EQ(scene.sensors[3].body, "b");
+  EXPECT_TRUE(says(diagnostics, "<rangefinder> 'r' is a sensor that is not supported"));
+  EXPECT_TRUE(says(diagnostics, "is on a geom, which is not supported"));
+  EXPECT_TRUE(says(diagnostics, "<touch> sums the contacts of the whole body"));
+  EXPECT_EQ(diagnostics.num_warnings(), 3) << diagnostics.text();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <memory>
 #include <numbers>
 
-#include "capstan/dynamics/rod.h"
+#include "capstan/model/add_rod.h"
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 

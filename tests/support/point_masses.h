@@ -15,7 +15,7 @@
 
 #include "capstan/math/block_matrix.h"
 #include "capstan/math/rotation.h"
-#include "capstan/model/physics.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan::test {
 

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "capstan/math/types.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan {
 
@@ -51,17 +52,6 @@ void add_joint_hessian(const RodEdge& e, const RodEdge& f, const Vec3& weight, M
 
 // --- Sections ----------------------------------------------------------------------------------------------
 
-enum class RodSectionType { circle, rectangle, ellipse };
-enum class TorsionConstant {
-  exact,  // Saint-Venant's: free warping
-  polar,  // I_1 + I_2, as in Li and Chou: equal for a circle, 25 times too stiff for a belt of 20 x 2 mm
-};
-struct RodSection {
-  RodSectionType type = RodSectionType::circle;
-  double width = 0;   // [m] along m1; a circle's diameter
-  double height = 0;  // [m] along m2; not used for a circle
-  TorsionConstant torsion = TorsionConstant::exact;
-};
 struct SectionConstants {
   double area = 0;                   // [m^2]
   double second_moment[2] = {0, 0};  // [m^4] I_1 about m2 (for kappa_1), I_2 about m1

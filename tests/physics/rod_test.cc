@@ -1,6 +1,6 @@
 // Discrete elastic rods against finite differences and against the theory of beams, with the order in which
 // they converge. Static answers are found by a plain dense Newton method.
-#include "capstan/dynamics/rod.h"
+#include "capstan/physics/rod.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// m(v), A, gradient and stiffness of a rod (dynamics/rod.h): one sweep over edges and joints, without memory.
+// m(v), A, gradient and stiffness of a rod (physics/rod.h): one sweep over edges and joints, without memory.
 //
 // A joint has 11 dofs of three blocks, an edge 6 of two. A takes the exact matrix of an element where it is
 // positive definite together with the element's share of M. Else it takes less of it: of a joint the part of
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capstan/dynamics/rod.h"
 #include "capstan/math/block_matrix.h"
+#include "capstan/physics/rod.h"
 
 namespace capstan {
 namespace {

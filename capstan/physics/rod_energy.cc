@@ -1,4 +1,4 @@
-#include "capstan/dynamics/rod_energy.h"
+#include "capstan/physics/rod_energy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // A discrete elastic rod: nodes x_i, and on each edge an angle gamma that turns the section about it.
 //
 //   M dv/dt = -dE/dq - (alpha M + beta K) v + gravity + external,   E = E_stretch + E_bend + E_twist
-//   E_stretch = sum over edges of E A / 2 (|e| / L - 1)^2 L;        bend and twist: dynamics/rod_energy.h
+//   E_stretch = sum over edges of E A / 2 (|e| / L - 1)^2 L;        bend and twist: physics/rod_energy.h
 //   A = (1 + alpha theta1 dt) M + theta1 dt (beta + theta_vq dt) K
 //
 // v has a block (velocity of node i, rate of the angle of the edge that follows) for each node; the last node
@@ -11,7 +11,7 @@
 // transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
 // A takes the exact K where an element (an edge, a joint) is positive definite together with its share of M,
-// and else less of it (dynamics/rod_system.cc). Rayleigh's beta acts on the rates of strains, K without the
+// and else less of it (physics/rod_system.cc). Rayleigh's beta acts on the rates of strains, K without the
 // stresses' part, so that it does not damp a rigid motion.
 //
 // Contact changes v by A^-1 J^T impulse, from the free motion. That of a taut rope around a post leads
@@ -30,49 +30,17 @@
 // are not safe where edges turn much in one step: a rope of 0.7 g that 1 N pulled off its post at 1 ms flew
 // apart; solved for, its free motion did not converge.
 //
-// Source: as dynamics/rod_energy.h.
+// Source: as physics/rod_energy.h.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "capstan/base/diagnostics.h"
-#include "capstan/dynamics/rod_energy.h"
-#include "capstan/model/physics.h"
+#include "capstan/physics/physics.h"
+#include "capstan/physics/rod_energy.h"
 
 namespace capstan {
-
-struct Model;
-
-enum class RodRest {
-  as_it_starts,  // nodes and director of the spec, with all angles zero, have no stress
-  straight,      // without curvature and twist
-  given,         // RodSpec::natural
-};
-
-struct RodSpec {
-  Source where = {};
-  std::vector<Vec3> nodes;       // [m]
-  bool closed = false;           // an edge from the last node to the first
-  Vec3 director = Vec3::Zero();  // m1 of the first edge, made perpendicular to it; zero: any. Others follow
-                                 // without twist; a closed rod takes the twist that closes it evenly
-  std::vector<double> angles;    // [edges] that the sections are turned by at the start [rad]; empty: 0
-  RodSection section;
-  double young_modulus = 0;         // [Pa]
-  double poisson_ratio = 0.5;       // G = E / (2 (1 + nu))
-  double density = 0;               // [kg/m^3]
-  double alpha = 0, beta = 0;       // damping [1/s], [s]
-  std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
-  RodRest rest = RodRest::as_it_starts;
-  std::vector<Vec3> natural;  // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
-  // How forces at the end of a step are taken: continued linearly from where v0 leads, by A, for free motion
-  // and contact alike; or solved for as if there was no contact, and continued from there.
-  bool linearized = true;
-  std::vector<int> pinned_nodes;   // their velocity is held
-  std::vector<int> held_angles;    // edges whose angle rate is held
-  std::vector<int> clamped_edges;  // both nodes and the angle
-};
 
 class Rod : public Physics {
  public:
@@ -139,9 +107,5 @@ class Rod : public Physics {
   std::vector<double> rest_length_;  // [edges]
   std::vector<Vec3> rest_strain_;    // [joints]
 };
-
-// Puts a rod into a model, with a shape on each edge: capsules for circles, boxes for rectangles, hulls of 16
-// sides for ellipses. Returns the object.
-int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int material, Model* model);
 
 }  // namespace capstan

@@ -1,0 +1,154 @@
+// `controls:` and `sensors:` of YAML scenes.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "capstan/base/closest_name.h"
+#include "capstan/io/yaml_parts.h"
+
+namespace capstan {
+namespace {
+
+template <class T>
+std::vector<std::string> names_of(const std::vector<T>& things) {
+  std::vector<std::string> names;
+  for (const T& thing : things) names.push_back(thing.name);
+  return names;
+}
+
+// Calls entry(name, value) for each line of `key: {name: value, ...}` whose name is among `names`.
+void each_known(YamlFields* fields, const std::string& key, const std::string& kind,
+                const std::vector<std::string>& names,
+                const std::function<void(const std::string&, const YamlNode&)>& entry) {
+  const YamlNode* map = fields->find(key);
+  if (!map) return;
+  if (map->kind != YamlNode::Kind::map) {
+    fields->error(*map, fmt::format("{} is {}, not a map of names", fields->of(key), describe(*map)),
+                  "write {name: value, ...}");
+    return;
+  }
+  const std::set<std::string> known(names.begin(), names.end());
+  for (size_t i = 0; i < map->keys.size(); ++i) {
+    if (known.count(map->keys[i])) {
+      entry(map->keys[i], *map->items[i]);
+    } else {
+      fields->error(*map->items[i],
+                    fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, map->keys[i]),
+                    did_you_mean(map->keys[i], names,
+                                 fmt::format("write the name of one of the {} {}s", names.size(), kind)));
+    }
+  }
+}
+
+// `before` is the time of the point before it in this file; included models have points of their own.
+void read_point(YamlReader* reader, const YamlNode& node, double* before) {
+  YamlFields fields(reader->source, node, "a point of controls");
+  if (node.kind != YamlNode::Kind::map) return;
+  const Scene& scene = reader->scene;
+  ControlPoint point;
+  point.where = fields.where();
+  if (!fields.number("time", &point.time) && !fields.has("time"))
+    fields.error(node, "a point of controls has no time", "write 'time: ...' in seconds");
+  fields.rename(fmt::format("the controls at {:g} s", point.time));
+  int word = static_cast<int>(point.interpolation);
+  fields.choice("interpolate", {kInterpolationNames.begin(), kInterpolationNames.end()}, &word);
+  point.interpolation = static_cast<Interpolation>(word);
+  if (fields.text("keyframe", &point.keyframe)) {
+    const std::vector<std::string> names = names_of(scene.keyframes);
+    if (std::find(names.begin(), names.end(), point.keyframe) == names.end()) {
+      fields.error(
+          *fields.find("keyframe"),
+          fmt::format("{} name the unknown keyframe '{}'", fields.what(), point.keyframe),
+          did_you_mean(point.keyframe, names, fmt::format("the scene has {} keyframes", names.size())));
+    }
+  }
+  each_known(
+      &fields, "control", "actuator", names_of(scene.actuators),
+      [&](const std::string& name, const YamlNode& n) {
+        double value = 0;
+        if (read_number(fields.source(), n, fmt::format("control of actuator '{}'", name), kAny, &value))
+          point.control[name] = value;
+      });
+  each_known(
+      &fields, "force", "body", names_of(scene.bodies), [&](const std::string& name, const YamlNode& n) {
+        std::vector<double> value;
+        if (read_numbers(fields.source(), n, fmt::format("force on body '{}'", name), 3, 3, kAny, &value))
+          point.force[name] = Vec3(value[0], value[1], value[2]);
+      });
+  each_known(&fields, "surface", "shape", names_of(scene.shapes),
+             [&](const std::string& name, const YamlNode& n) {
+               double value = 0;
+               if (read_number(fields.source(), n, fmt::format("surface of shape '{}'", name), kAny, &value))
+                 point.surface[name] = value;
+             });
+  fields.done();
+  if (point.time < *before) {
+    fields.error(node, fmt::format("{} come after those at {:g} s", fields.what(), *before),
+                 "write them in the order of time");
+  }
+  *before = point.time;
+  reader->scene.controls.push_back(std::move(point));
+}
+
+void read_sensor(YamlReader* reader, const YamlNode& node) {
+  YamlFields fields(reader->source, node, "a sensor");
+  if (node.kind != YamlNode::Kind::map) return;
+  const Scene& scene = reader->scene;
+  Sensor sensor;
+  sensor.where = fields.where();
+  std::vector<std::string> words;
+  for (const SensorTypeInfo& type : kSensorTypes) words.push_back(type.name);
+  int word = -1;
+  if (!fields.choice("type", words, &word)) {
+    if (!fields.has("type")) fields.error(node, "a sensor has no type", "write 'type: ...', such as gyro");
+    return;
+  }
+  sensor.type = static_cast<SensorType>(word);
+  const std::string on = sensor_info(sensor.type).on;
+  std::vector<std::string> joints;
+  for (const Body& body : scene.bodies) {
+    for (const Joint& joint : body.joints) joints.push_back(joint.name);
+  }
+  const auto reference = [&](const char* key, const std::vector<std::string>& names, std::string* name) {
+    if (!fields.text(key, name)) return;
+    if (std::find(names.begin(), names.end(), *name) != names.end()) return;
+    fields.error(*fields.find(key), fmt::format("a sensor is on the unknown {} '{}'", key, *name),
+                 did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
+  };
+  if (on == "joint") reference("joint", joints, &sensor.joint);
+  if (on == "actuator") reference("actuator", names_of(scene.actuators), &sensor.actuator);
+  if (on == "frame") reference("site", names_of(scene.sites), &sensor.site);
+  if (on == "frame" || on == "body") reference("body", names_of(scene.bodies), &sensor.body);
+  const std::string target = sensor.joint + sensor.actuator + sensor.site + sensor.body;
+  if (!on.empty() && target.empty()) {
+    fields.error(node,
+                 fmt::format("a sensor of type {} is on nothing", words[static_cast<std::size_t>(word)]),
+                 on == "frame" ? "write 'site: ...' or 'body: ...'" : fmt::format("write '{}: ...'", on));
+  }
+  if (!sensor.site.empty() && !sensor.body.empty())
+    fields.error(node, "a sensor is on a site and on a body", "write one of them");
+  if (!fields.text("name", &sensor.name))
+    sensor.name = target.empty() ? words[static_cast<std::size_t>(word)]
+                                 : target + "." + words[static_cast<std::size_t>(word)];
+  fields.rename(fmt::format("sensor '{}'", sensor.name));
+  fields.done();
+  for (const Sensor& other : scene.sensors) {
+    if (other.name == sensor.name)
+      fields.error(node, fmt::format("there are two sensors '{}'", sensor.name),
+                   "give one of them another name");
+  }
+  reader->scene.sensors.push_back(std::move(sensor));
+}
+
+}  // namespace
+
+void read_controls(YamlReader* reader, YamlFields* root) {
+  double before = -kInfinity;
+  root->each("controls", [&](const YamlNode& node) { read_point(reader, node, &before); });
+  std::stable_sort(reader->scene.controls.begin(), reader->scene.controls.end(),
+                   [](const ControlPoint& a, const ControlPoint& b) { return a.time < b.time; });
+  root->each("sensors", [&](const YamlNode& node) { read_sensor(reader, node); });
+}
+
+}  // namespace capstan

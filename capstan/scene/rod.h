@@ -1,0 +1,53 @@
+// A rod as the user asked for it: a rope, a cable, a belt. physics/rod.h has its equation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capstan/base/diagnostics.h"
+#include "capstan/math/types.h"
+
+namespace capstan {
+
+enum class RodSectionType { circle, rectangle, ellipse };
+enum class TorsionConstant {
+  exact,  // Saint-Venant's: free warping
+  polar,  // I_1 + I_2, as in Li and Chou: equal for a circle, 25 times too stiff for a belt of 20 x 2 mm
+};
+struct RodSection {
+  RodSectionType type = RodSectionType::circle;
+  double width = 0;   // [m] along m1; a circle's diameter
+  double height = 0;  // [m] along m2; not used for a circle
+  TorsionConstant torsion = TorsionConstant::exact;
+};
+
+enum class RodRest {
+  as_it_starts,  // nodes and director of the spec, with all angles zero, have no stress
+  straight,      // without curvature and twist
+  given,         // RodSpec::natural
+};
+
+struct RodSpec {
+  Source where = {};
+  std::vector<Vec3> nodes;       // [m]
+  bool closed = false;           // an edge from the last node to the first
+  Vec3 director = Vec3::Zero();  // m1 of the first edge, made perpendicular to it; zero: any. Others follow
+                                 // without twist; a closed rod takes the twist that closes it evenly
+  std::vector<double> angles;    // [edges] that the sections are turned by at the start [rad]; empty: 0
+  RodSection section;
+  double young_modulus = 0;         // [Pa]
+  double poisson_ratio = 0.5;       // G = E / (2 (1 + nu))
+  double density = 0;               // [kg/m^3]
+  double alpha = 0, beta = 0;       // damping [1/s], [s]
+  std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
+  RodRest rest = RodRest::as_it_starts;
+  std::vector<Vec3> natural;  // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
+  // How forces at the end of a step are taken: continued linearly from where v0 leads, by A, for free motion
+  // and contact alike; or solved for as if there was no contact, and continued from there.
+  bool linearized = true;
+  std::vector<int> pinned_nodes;   // their velocity is held
+  std::vector<int> held_angles;    // edges whose angle rate is held
+  std::vector<int> clamped_edges;  // both nodes and the angle
+};
+
+}  // namespace capstan

@@ -1,0 +1,137 @@
+// Sensors against MuJoCo 4.0 at one state with its accelerations, and at rest with arithmetic.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "capstan/io/read.h"
+#include "capstan/step/sensors.h"
+
+namespace capstan {
+namespace {
+
+std::map<std::string, std::vector<double>> read_all(const Model& model, const Scene& scene,
+                                                    const State& state,
+                                                    const Workspace* workspace = nullptr) {
+  Diagnostics diagnostics;
+  const SensorSet set = make_sensors(model, scene, scene.sensors, &diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  VecX values;
+  read_sensors(model, set, state, workspace, nullptr, &values);
+  EXPECT_EQ(values.size(), set.size);
+  EXPECT_EQ(set.columns().size(), static_cast<std::size_t>(set.size));
+  std::map<std::string, std::vector<double>> result;
+  for (const SensorSet::Entry& e : set.entries)
+    result[e.name].assign(values.data() + e.begin, values.data() + e.begin + e.size);
+  return result;
+}
+
+TEST(Sensors, AgreeWithMujoco) {
+  const std::string path = testing::TempDir() + "/capstan_sensors.xml";
+  std::ofstream(path) << R"(<mujoco><compiler angle="radian"/><worldbody>
+<body name="a" pos="0 0 1"><joint name="h" axis="0 1 0"/><geom type="box" size=".25 .03 .03" pos=".25 0 0" mass="1"/>
+<body name="b" pos=".5 0 0"><joint name="k" axis="1 0 0"/><geom type="box" size=".02 .2 .02" pos="0 .2 0" mass=".4"/>
+<body name="c" pos="0 .4 0" quat="1 0 1 0"><geom type="box" size=".05 .05 .05" mass=".3"/>
+<site name="s" pos=".01 .02 .03" quat="1 .2 .3 .4"/></body></body></body></worldbody>
+<actuator><motor name="m" joint="k" gear="2"/></actuator>
+<sensor><jointpos name="jp" joint="h"/><jointvel name="jv" joint="k"/><actuatorpos name="ap" actuator="m"/>
+<actuatorvel name="av" actuator="m"/><actuatorfrc name="af" actuator="m"/><framepos name="fp" objtype="site" objname="s"/>
+<framequat name="fq" objtype="site" objname="s"/><framelinvel name="fv" objtype="site" objname="s"/>
+<frameangvel name="fw" objtype="xbody" objname="b"/><velocimeter name="vm" site="s"/><gyro name="gy" site="s"/>
+<accelerometer name="ac" site="s"/><force name="fo" site="s"/><torque name="to" site="s"/><subtreecom name="sc" body="b"/>
+<clock name="cl"/></sensor></mujoco>)";
+  const Scene scene = read_scene(path);
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  state.q << .3, -.5;
+  state.v << 1.2, -.7;
+  state.control << .5;
+  state.a = VecX(2);
+  state.a << 27.018729978536843, 24.09941973029529;  // MuJoCo's qacc there
+  state.time = 0.25;
+  const std::map<std::string, std::vector<double>> expected = {
+      {"jp", {.3}},
+      {"jv", {-.7}},
+      {"ap", {-1}},
+      {"av", {-1.4}},
+      {"af", {.5}},
+      {"fp", {0.44422933305229284, 0.36379042060791444, 0.6426250854776854}},
+      {"fv", {-0.5041050916224041, -0.14709418628286824, -0.7763547839035161}},
+      {"fw", {-0.6687355423879241, 1.2, 0.20686414466293768}},
+      {"vm", {0.820329532489875, -0.3687567521723372, 0.26374857228045556}},
+      {"gy", {0.6374850680078965, 0.6825344306976335, -1.0284743744883598}},
+      {"ac", {1.3026456409920943, -0.18699963359514482, -11.790226269706231}},
+      {"fo", {0.16654081912058305, -0.06646582717845134, -3.41571084313916}},
+      {"to", {0.07815537648322052, -0.021616908389681697, 0.008716525340802868}},
+      {"sc", {0.43718826334936356, 0.2507378748258207, 0.7213791221415325}},
+      {"cl", {.25}},
+  };
+  auto values = read_all(model, scene, state);
+  for (const auto& [name, numbers] : expected) {
+    ASSERT_EQ(values[name].size(), numbers.size()) << name;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      EXPECT_NEAR(values[name][i], numbers[i], 1e-9) << name << " " << i;
+  }
+  const Vec4 quat(0.38709946869657436, 0.2393648398212606, 0.8827492225066553, -0.11667169732230329);
+  EXPECT_NEAR(std::abs(quat.dot(Eigen::Map<const Vec4>(values["fq"].data()))), 1, 1e-12);
+}
+
+// A box of 2 kg at rest on the ground, with a 1 kg block welded on top of it: g up, the block's weight in
+// between, the whole weight in contact.
+TEST(Sensors, AtRest) {
+  const std::string path = testing::TempDir() + "/capstan_sensors.yaml";
+  std::ofstream(path) << R"(capstan: 1
+bodies:
+  - name: box
+    position: [0, 0, 0.05]
+    joint: free
+    shape: {type: box, size: [0.1, 0.1, 0.1], mass: 2}
+    children:
+      - {name: top, position: [0, 0, 0.1], shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}}
+shapes: [{type: plane}]
+sensors:
+  - {type: accelerometer, body: box}
+  - {name: weight, type: force, body: top}
+  - {type: touch, body: box}
+  - {type: subtree_com, body: box}
+  - {type: subtree_momentum, body: box}
+  - {type: joint_position, joint: box}
+  - {type: clock}
+)";
+  const Scene scene = read_scene(path);
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  while (state.time < 2) step(model, step_options(model), {}, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace);
+  EXPECT_NEAR(values["box.accelerometer"][2], 9.81, 1e-4);
+  EXPECT_NEAR(values["weight"][2], 9.81, 1e-4);
+  EXPECT_NEAR(values["box.touch"][0], 3 * 9.81, 1e-3);
+  EXPECT_NEAR(values["box.subtree_com"][2], 0.05 + 0.1 / 3, 1e-3);
+  EXPECT_NEAR(values["box.subtree_momentum"][2], 0, 1e-4);
+  EXPECT_EQ(values["box.joint_position"].size(), 7u);
+  EXPECT_NEAR(values["clock"][0], 2, 1e-9);
+}
+
+TEST(Sensors, MistakesAreTold) {
+  const auto problems = [](const std::string& sensor) {
+    const std::string path = testing::TempDir() + "/capstan_sensors_bad.yaml";
+    std::ofstream(path)
+        << "capstan: 1\nbodies: [{name: b, joint: free, shape: {type: sphere, radius: 1}}]\nsensors:\n  - "
+        << sensor << "\n";
+    Diagnostics diagnostics;
+    read_scene(path, &diagnostics);
+    return diagnostics.text();
+  };
+  EXPECT_EQ(problems("{type: gyro, body: b}"), "");
+  EXPECT_NE(problems("{type: gyroscope, body: b}").find("bad.yaml:4: error"), std::string::npos);
+  EXPECT_NE(problems("{type: gyro, body: c}").find("on the unknown body 'c'"), std::string::npos);
+  EXPECT_NE(problems("{type: gyro}").find("is on nothing; write 'site: ...' or 'body: ...'"),
+            std::string::npos);
+  EXPECT_NE(problems("{body: b}").find("a sensor has no type"), std::string::npos);
+  EXPECT_NE(problems("{type: clock, name: c}\n  - {type: clock, name: c}").find("two sensors 'c'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace capstan
