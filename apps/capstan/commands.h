@@ -51,8 +51,7 @@ struct RunOptions {
   double checkpoint_every = 0;  // [s] simulated; 0: only at the end
   std::string resume;
   std::string picture;
-  std::string controls,
-      interpolate = "linear";  // a table of controls over time, and how it is read between its lines
+  std::string controls, interpolate;  // a table of controls over time; how it is read between its lines
   bool strict = false, quiet = false;
 };
 int run(const RunOptions& options);
@@ -164,7 +163,7 @@ LoadedScene load(const std::string& path_or_name, bool strict);
 
 // Controls over time of the scene, or of a table (.csv) if one is named. Throws InputError and UsageError.
 Schedule load_schedule(const LoadedScene& loaded, const std::string& table = "",
-                       const std::string& interpolate = "linear");
+                       const std::string& interpolate = "");
 
 // The step options of the scene with those of the command line; throws UsageError.
 StepOptions choose_step_options(StepOptions from_scene, const std::optional<double>& dt,

@@ -29,18 +29,22 @@ LoadedScene load(const std::string& path_or_name, bool strict) {
 }
 
 Schedule load_schedule(const LoadedScene& loaded, const std::string& table, const std::string& interpolate) {
-  int how = -1;
+  int how = interpolate.empty() ? static_cast<int>(Interpolation::linear) : -1;
   for (std::size_t i = 0; i < kInterpolationNames.size(); ++i) {
     if (interpolate == kInterpolationNames[i]) how = static_cast<int>(i);
   }
+  if (!interpolate.empty() && table.empty())
+    throw UsageError("--interpolate needs --controls FILE.csv; points of a scene have 'interpolate' each");
   if (how < 0) {
     throw UsageError(
         fmt::format("there is no interpolation '{}'; known are constant, linear and smooth", interpolate));
   }
   Diagnostics diagnostics;
+  std::vector<std::string> actuators;
+  for (const ModelActuator& actuator : loaded.model.actuators) actuators.push_back(actuator.name);
   const std::vector<ControlPoint> points =
       table.empty() ? loaded.scene.controls
-                    : read_controls_csv(table, static_cast<Interpolation>(how), &diagnostics);
+                    : read_controls_csv(table, actuators, static_cast<Interpolation>(how), &diagnostics);
   Schedule schedule;
   if (diagnostics.ok()) schedule = make_schedule(loaded.model, points, &diagnostics);
   if (!diagnostics.ok()) throw InputError(std::move(diagnostics));

@@ -44,15 +44,19 @@ void add_run(CLI::App& app, RunOptions& o) {
                 "coulomb, sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
   c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
       ->capture_default_str();
-  c->add_flag("--sleep,!--no-sleep", o.sleep, "Islands at rest may sleep (default: as the scene says)");
+  // Not given to add_flag(): CLI11 takes an optional for a count, and sets it to 0 where the flag is not
+  // given.
+  c->add_flag_function(
+      "--sleep,!--no-sleep", [&o](std::int64_t count) { o.sleep = count > 0; },
+      "Islands at rest may sleep (default: as the scene says)");
   c->add_flag("--keep-going", o.keep_going,
               "Where a step does not converge, go on with its best iterate and count it");
   c->add_option("--step-seconds", o.step_seconds,
                 "Wall time that a step may take [s]: longer ones fail; default: no bound");
   c->add_option("--keyframe", o.keyframe, "Start from this keyframe of the scene");
   c->add_option("--controls", o.controls, "Controls over time from this .csv table, instead of the scene's");
-  c->add_option("--interpolate", o.interpolate, "Between the lines of that table: constant, linear or smooth")
-      ->capture_default_str();
+  c->add_option("--interpolate", o.interpolate,
+                "Between the lines of that table: constant, linear (the default) or smooth");
   c->add_option("--log", o.log, "Log numbers to this file: .csv, .h5 or .hdf5");
   c->add_option("--contact-log", o.contact_log, "Log every contact with its force to this .csv file");
   c->add_option("--log-every", o.log_every, "Log every n-th step")->capture_default_str();

@@ -103,6 +103,20 @@ void print_judge(const Residual& r, const StepOptions& step) {
   row("friction takes", r.dissipated_power, "W");
 }
 
+// What the sensors of the scene, which are the first, read after the last step.
+void print_sensors(const SensorSet& set, std::size_t num_sensors, const VecX& values) {
+  constexpr std::size_t kMost = 12;
+  if (num_sensors == 0 || values.size() == 0) return;
+  fmt::print("  sensors at the end\n");
+  for (std::size_t i = 0; i < std::min(num_sensors, kMost); ++i) {
+    const SensorSet::Entry& e = set.entries[i];
+    std::string text;
+    for (int n = 0; n < e.size; ++n) text += fmt::format("{}{:.6g}", n ? ", " : "", values[e.begin + n]);
+    fmt::print("    {:<22}{} {}\n", e.name, e.size == 1 ? text : "(" + text + ")", e.unit);
+  }
+  if (num_sensors > kMost) fmt::print("    and {} more; --log FILE has all\n", num_sensors - kMost);
+}
+
 void print_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s, const State& state) {
   const auto row = [](const char* name, const std::string& value) {
     fmt::print("  {:<22}{}\n", name, value);
@@ -249,6 +263,7 @@ int run(const RunOptions& options) {
            summary.simulated / std::max(summary.wall, 1e-9));
     }
     print_summary(loaded, step, summary, state);
+    print_sensors(sensors, loaded.scene.sensors.size(), summary.sensed);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
     if (contact_log)
       fmt::print("  {:<22}{}, {} rows\n", "contact log", options.contact_log, contact_log->num_rows());

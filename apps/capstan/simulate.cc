@@ -173,7 +173,12 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
   }
   log();
   if (hooks.log) hooks.log->flush();
-  record(summary.num_steps > 0 && summary.failure.empty() && !summary.in_step ? &workspace : nullptr);
+  const bool whole = summary.num_steps > 0 && summary.failure.empty() && !summary.in_step;
+  record(whole ? &workspace : nullptr);
+  if (whole && hooks.sensors) {
+    read_sensors(model, *hooks.sensors, *state, &workspace, &input, &sensed);
+    summary.sensed = sensed;
+  }
   summary.signal = caught_signal;
   summary.wall = wall_seconds() - began;
   summary.mean_step = summary.num_steps > 0 ? in_steps / static_cast<double>(summary.num_steps) : 0;

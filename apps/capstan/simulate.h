@@ -45,6 +45,7 @@ struct Summary {
   long not_converged = 0;                         // steps that went on with the best iterate
   long out_of_cone = 0;  // steps in which a contact's friction went far beyond mu times its normal force
   Mechanics start, end;
+  VecX sensed;  // what Hooks::sensors read after the last step; empty where there are none or a step failed
   std::vector<State> frames;
   std::string failure;   // what StepFailure said, or ""
   bool in_step = false;  // the signal came within a step, which was given up

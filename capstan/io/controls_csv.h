@@ -9,12 +9,12 @@
 
 namespace capstan {
 
-// The first line names the columns: `time`, then actuators. A unit in brackets after a name is left out, and
-// so is
-// ".control", so that columns of a log will do. Each further line is a point; a field with nothing in it
-// leaves that actuator out of the point. Lines that begin with # are comments. Problems are told with file
-// and line.
-std::vector<ControlPoint> read_controls_csv(const std::string& path, Interpolation interpolation,
-                                            Diagnostics* diagnostics);
+// The first line names the columns: `time`, then some of `actuators`. A unit in brackets after a name is left
+// out, and so is ".control", so that columns of a log will do. Each further line is a point; a field with
+// nothing in it leaves that actuator out of the point. Lines that begin with # are comments. Problems are
+// told with file and line.
+std::vector<ControlPoint> read_controls_csv(const std::string& path,
+                                            const std::vector<std::string>& actuators,
+                                            Interpolation interpolation, Diagnostics* diagnostics);
 
 }  // namespace capstan

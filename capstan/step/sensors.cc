@@ -11,6 +11,11 @@ namespace capstan {
 
 namespace {
 
+// What is not kept while a tree sleeps, for nothing is solved for it.
+bool is_of_forces(SensorType type) {
+  return type == SensorType::force || type == SensorType::torque || type == SensorType::touch;
+}
+
 bool is_of_subtree(SensorType type) {
   return type == SensorType::force || type == SensorType::torque || type == SensorType::subtree_com ||
          type == SensorType::subtree_momentum;
@@ -20,28 +25,32 @@ std::vector<char> bodies_below(const Model& model, int root) {
   std::vector<char> below(model.bodies.size(), 0);
   for (std::size_t b = 0; b < below.size(); ++b) {  // parents come first
     const int parent = model.bodies[b].parent;
-    below[b] =
-        static_cast<int>(b) == root || (b > 0 && parent >= 0 && below[static_cast<std::size_t>(parent)]);
+    below[b] = static_cast<int>(b) == root || (b > 0 && parent >= 0 && below[parent]);
   }
   return below;
 }
 
-// Each body alone: the model has them summed over links.
-std::vector<Inertia> body_inertias(const Model& model, const Scene& scene) {
-  std::vector<Inertia> inertias(model.bodies.size());
+// Each body alone, as compile() takes it: the model has them summed over links.
+void add_bodies(const Model& model, const Scene& scene, SensorSet* set) {
+  set->inertia.assign(model.bodies.size(), {});
+  set->is_weightless.assign(model.bodies.size(), 0);
   std::vector<char> written(model.bodies.size(), 0);
   for (const Body& body : scene.bodies) {
     const int b = model.find_body(body.name);
-    if (b < 0 || !body.inertia) continue;
-    inertias[static_cast<std::size_t>(b)] = *body.inertia;
-    written[static_cast<std::size_t>(b)] = 1;
+    if (b < 0) continue;
+    set->is_weightless[b] = body.gravity_compensated;
+    if (!body.inertia) continue;
+    set->inertia[b] = *body.inertia;
+    written[b] = 1;
   }
   for (const ShapeInstance& shape : scene.shapes) {
     const int b = model.find_body(shape.body);
-    if (b > 0 && !written[static_cast<std::size_t>(b)])
-      add_inertia(shape_inertia(shape), {}, &inertias[static_cast<std::size_t>(b)]);
+    if (b > 0 && !written[b]) add_inertia(shape_inertia(shape), {}, &set->inertia[b]);
   }
-  return inertias;
+  for (Inertia& inertia : set->inertia) {
+    if (scene.options.balance_inertia && inertia.mass > 0 && !why_impossible(inertia).empty())
+      inertia.about_com = inertia.about_com.trace() / 3 * Mat3::Identity();
+  }
 }
 
 // Velocity and acceleration of links about the origin of their tree (dynamics/tree.h), for one state.
@@ -56,11 +65,11 @@ struct Kinematics {
         A(model.links.size(), Vec6::Zero()) {
     calc_placement(model, state.q, &placement);
     calc_velocity(model, placement, state.v, &velocity);
-    for (std::size_t l = 1; l < A.size(); ++l) {
+    for (int l = 1; l < model.num_tree_links(); ++l) {
       const Link& link = model.links[l];
-      A[l] = A[static_cast<std::size_t>(link.parent)] + velocity.bias[l];
-      for (int k = link.dof_begin; k < link.dof_end && state.a.size() > 0; ++k)
-        A[l] += placement.S[static_cast<std::size_t>(k)] * state.a[k];
+      A[l] = A[link.parent] + velocity.bias[l];
+      if (state.a.size() == 0) continue;
+      for (int k = link.dof_begin; k < link.dof_end; ++k) A[l] += placement.S[k] * state.a[k];
     }
   }
 };
@@ -70,9 +79,9 @@ struct Motion6 {  // of a point that is fixed to a body, world axes
 };
 
 Motion6 motion_at(const Model& model, const Kinematics& k, int body, const Vec3& p_W) {
-  const std::size_t l = static_cast<std::size_t>(model.bodies[static_cast<std::size_t>(body)].link);
+  const int l = model.bodies[body].link;
   if (l == 0) return {};
-  const Vec3 r = p_W - k.placement.origin[static_cast<std::size_t>(model.links[l].tree)];
+  const Vec3 r = p_W - k.placement.origin[model.links[l].object];
   const Vec6 &V = k.velocity.V[l], &A = k.A[l];
   Motion6 m;
   m.w = V.head<3>();
@@ -117,19 +126,18 @@ struct Reader {
       const Vec3 com = X * inertia.com;
       const Motion6 m = motion_at(model, k, static_cast<int>(b), com);
       const Mat3 I = X.R * inertia.about_com * X.R.transpose();
-      add(com, inertia.mass * (m.a - model.options.gravity));
+      const Vec3 g = set.is_weightless[b] ? Vec3(Vec3::Zero()) : model.options.gravity;
+      add(com, inertia.mass * (m.a - g));
       torque += I * m.alpha + cross(m.w, I * m.w);
     }
     for (const ContactForce& c : contacts) {
-      const auto inside = [&](int shape) {
-        return below[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(shape)].body)] != 0;
-      };
+      const auto inside = [&](int shape) { return below[model.shapes[shape].body] != 0; };
       if (inside(c.shape_b)) add(c.p_W, -c.force_W());
       if (inside(c.shape_a)) add(c.p_W, c.force_W());
     }
     for (std::size_t i = 0; input && i < input->body_forces.size(); ++i) {
       const BodyForce& f = input->body_forces[i];
-      if (!below[static_cast<std::size_t>(f.body)]) continue;
+      if (!below[f.body]) continue;
       add(f.point_W, -f.force_W);
       torque -= f.torque_W;
     }
@@ -138,30 +146,33 @@ struct Reader {
     return result;
   }
 
+  bool is_asleep(int body) const {
+    const int object = model.links[model.bodies[body].link].object;
+    return object >= 0 && object < static_cast<int>(state.rest.size()) && state.rest[object].is_asleep();
+  }
+
   double touch(int body) const {
     double sum = 0;
     for (const ContactForce& c : contacts) {
-      if (model.shapes[static_cast<std::size_t>(c.shape_a)].body == body ||
-          model.shapes[static_cast<std::size_t>(c.shape_b)].body == body)
-        sum += c.normal_force;
+      if (model.shapes[c.shape_a].body == body || model.shapes[c.shape_b].body == body) sum += c.normal_force;
     }
     return sum;
   }
 
   void read(std::size_t i, double* out) const {
     const SensorSet::Entry& e = set.entries[i];
-    const auto put = [&](const Vec3& v) { Eigen::Map<Vec3>(out) = v; };
+    const auto put = [&](const Vec3& v) { Vec3::Map(out) = v; };
     const bool on_joint = e.type == SensorType::joint_position || e.type == SensorType::joint_velocity;
     const bool on_actuator = e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force;
     if (e.type == SensorType::clock) {
       *out = state.time;
     } else if (on_joint) {
-      const ModelJoint& joint = model.joints[static_cast<std::size_t>(e.index)];
+      const ModelJoint& joint = model.joints[e.index];
       for (int n = 0; n < e.size; ++n)
         out[n] = e.type == SensorType::joint_position ? state.q[joint.q + n] : state.v[joint.v + n];
     } else if (on_actuator) {
-      const ActuatorReading reading = read_actuator(model, model.actuators[static_cast<std::size_t>(e.index)],
-                                                    state.q, state.v, state.control[e.index]);
+      const ActuatorReading reading =
+          read_actuator(model, model.actuators[e.index], state.q, state.v, state.control[e.index]);
       *out = e.type == SensorType::actuator_position   ? reading.length
              : e.type == SensorType::actuator_velocity ? reading.rate
                                                        : reading.force;
@@ -173,6 +184,7 @@ struct Reader {
   template <class Put>
   void read_frame(const SensorSet::Entry& e, const std::vector<char>& below, double* out,
                   const Put& put) const {
+    if (is_of_forces(e.type) && is_asleep(e.index)) return;  // what it read last
     const Transform X = pose(e.index) * e.X_BF;
     const Motion6 m = motion_at(model, k, e.index, X.p);
     const Mat3 R_T = X.R.transpose();
@@ -180,7 +192,7 @@ struct Reader {
       case SensorType::frame_position:
         return put(X.p);
       case SensorType::frame_quat:
-        Eigen::Map<Vec4>(out, 4) = quat_from_matrix(X.R);
+        Vec4::Map(out) = quat_from_matrix(X.R);
         return;
       case SensorType::frame_velocity:
         return put(m.v);
@@ -208,6 +220,18 @@ struct Reader {
     }
   }
 };
+
+// Parts of objects without joints have no acceleration that is known, and no inertia of their own.
+bool check_object(const Model& model, const Sensor& sensor, int body, Diagnostics* diagnostics) {
+  const int object = model.links[model.bodies[body].link].object;
+  if (object < 0 || model.objects[object].is_tree()) return true;
+  if (sensor.type != SensorType::accelerometer && !is_of_subtree(sensor.type)) return true;
+  diagnostics->error(sensor.where,
+                     fmt::format("sensor '{}' of type {} is on '{}', a part of something without joints",
+                                 sensor.name, sensor_info(sensor.type).name, model.bodies[body].name),
+                     "put it on a body, or measure position, velocity or touch there");
+  return false;
+}
 
 }  // namespace
 
@@ -245,7 +269,7 @@ SensorSet make_sensors(const Model& model, const Scene& scene, const std::vector
       target = sensor.joint;
       e.index = model.find_joint(target);
       if (e.index >= 0) {
-        const ModelJoint& joint = model.joints[static_cast<std::size_t>(e.index)];
+        const ModelJoint& joint = model.joints[e.index];
         e.size =
             e.type == SensorType::joint_position ? num_positions(joint.type) : num_velocities(joint.type);
         if (e.size == 1) {
@@ -276,19 +300,20 @@ SensorSet make_sensors(const Model& model, const Scene& scene, const std::vector
           on == "frame" ? "write the name of a site or body" : fmt::format("write the name of a {}", on));
       continue;
     }
+    if (on != "joint" && on != "actuator" && !check_object(model, sensor, e.index, diagnostics)) continue;
     e.begin = set.size;
     set.size += e.size;
     needs_inertia = needs_inertia || is_of_subtree(e.type);
     set.below.push_back(is_of_subtree(e.type) ? bodies_below(model, e.index) : std::vector<char>{});
     set.entries.push_back(std::move(e));
   }
-  if (needs_inertia) set.inertia = body_inertias(model, scene);
+  if (needs_inertia) add_bodies(model, scene, &set);
   return set;
 }
 
 void read_sensors(const Model& model, const SensorSet& sensors, const State& state,
                   const Workspace* workspace, const Input* input, VecX* values) {
-  values->resize(sensors.size);
+  if (values->size() != sensors.size) values->setZero(sensors.size);
   Reader reader{model, sensors, state, input, Kinematics(model, state)};
   if (workspace) calc_contact_forces(*workspace, &reader.contacts);
   for (std::size_t i = 0; i < sensors.entries.size(); ++i)

@@ -129,7 +129,8 @@ TEST(Schedule, Tables) {
   Diagnostics diagnostics;
   const auto read = [&](const std::string& text) {
     diagnostics = {};
-    return read_controls_csv(write("table.csv", text), Interpolation::constant, &diagnostics);
+    return read_controls_csv(write("table.csv", text), {"push", "b,c"}, Interpolation::constant,
+                             &diagnostics);
   };
   const auto points = read("time [s],push.control [1],\"b,c\"\n# a comment\n0, 1.5 ,\n\n0.5,-2,3\n");
   EXPECT_EQ(diagnostics.text(), "");
@@ -139,7 +140,23 @@ TEST(Schedule, Tables) {
   EXPECT_EQ(points[1].control, (std::map<std::string, double>{{"push", -2}, {"b,c", 3}}));
   EXPECT_EQ(points[1].interpolation, Interpolation::constant);
   read("push,time\n1,2\n");
-  EXPECT_NE(diagnostics.text().find("table.csv:1: error: the first line does not name"), std::string::npos);
+  EXPECT_NE(diagnostics.text().find("table.csv:1: error: the first line, 'push', does not name"),
+            std::string::npos);
+  read("time;push\n1;2\n");
+  EXPECT_NE(diagnostics.text().find("with commas between them"), std::string::npos);
+  read("time,pash,push,push,time\n1,2,3,4,5\n");
+  EXPECT_NE(diagnostics.text().find("table.csv:1: error: column 'pash' is no actuator of the scene; did you "
+                                    "mean 'push'?"),
+            std::string::npos);
+  EXPECT_NE(diagnostics.text().find("table.csv:1: error: there are two columns 'push'"), std::string::npos);
+  EXPECT_NE(diagnostics.text().find("column 'time' is no actuator of the scene; known are push, b,c"),
+            std::string::npos);
+  read("time,push\n1,2\n3,4\n2,5\n");
+  EXPECT_NE(diagnostics.text().find("table.csv:4: error: the line for 2 s comes after the one for 3 s"),
+            std::string::npos);
+  read("time,\"push\n1,2\n");
+  EXPECT_NE(diagnostics.text().find("table.csv:1: error: a quote (\") is not closed"), std::string::npos);
+  EXPECT_EQ(read("\xEF\xBB\xBFtime,push\r\n1,2\r\n").size(), 1u);  // as a spreadsheet saves it
   read("time,push\n1\n");
   EXPECT_NE(diagnostics.text().find("table.csv:2: error: 1 fields for 2 columns"), std::string::npos);
   read("time,push\n1,fast\n");
