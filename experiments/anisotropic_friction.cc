@@ -1,4 +1,4 @@
-// Anisotropic friction (icf.txt appendix B, course.txt 6.1 to 6.3): a puck on a surface with a friction
+// Anisotropic friction (ICF appendix B, Contact course 6.1 to 6.3): a puck on a surface with a friction
 // tensor M.
 //
 // Friction of greatest dissipation is f = -m g M w/|w| with w = M v, so dv_x/dv_y = (mu_x/mu_y)^2 v_x/v_y,

@@ -1,4 +1,4 @@
-// Clutter with the four contact laws (icf.txt XII-A): iterations, condition number and effective stiction
+// Clutter with the four contact laws (ICF XII-A): iterations, condition number and effective stiction
 // tolerance over time and against the time step; penetration and iterations against stiffness over eight
 // decades.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Clutter with the SAP law (sap.txt VI-C): iterations and time of a step, convergence of Newton's method,
+// Clutter with the SAP law (SAP VI-C): iterations and time of a step, convergence of Newton's method,
 // scaling with the number of bodies, errors, and the slip parameter sigma. Near-rigid contact (k = 1e12 N/m),
 // dt = 10 ms, mu = 1.
 //

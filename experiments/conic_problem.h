@@ -1,7 +1,7 @@
 // The problem of a SAP step as a conic program, its file, and a plain interior-point method for it.
 //
 //   min over v, gamma  1/2 |v - v*|^2_A + 1/2 gamma^T R gamma
-//   subject to         g_i = J_i v - v_hat_i + R_i gamma_i  in the dual cone  { mu |g_t| <= g_n } (sap.txt
+//   subject to         g_i = J_i v - v_hat_i + R_i gamma_i  in the dual cone  { mu |g_t| <= g_n } (SAP
 //   eq. 19)
 //
 // The file is text, numbers separated by blanks or line ends, matrices row by row, indices from 0:
@@ -51,7 +51,7 @@ struct ConicAnswer {
 };
 
 struct ConicErrors {
-  double momentum = 0;         // e_m (sap.txt eq. 32)
+  double momentum = 0;         // e_m (SAP eq. 32)
   double complementarity = 0;  // e_mu (eq. 33)
 };
 ConicErrors errors(const ConicProblem& problem, const ConicAnswer& answer);

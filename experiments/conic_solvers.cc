@@ -1,4 +1,4 @@
-// Against conic solvers (sap.txt VI-A, VI-C 1, figures 12 and 13): the problems of clutter steps, solved by
+// Against conic solvers (SAP VI-A, VI-C 1, figures 12 and 13): the problems of clutter steps, solved by
 // SAP, by an interior-point method of our own, and by the conic solvers of PyPI that conic_solvers.py finds.
 //
 // SAP starts from the velocities of the step before, as in a simulation; interior-point methods start cold.

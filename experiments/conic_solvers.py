@@ -3,7 +3,7 @@
 usage: conic_solvers.py TOLERANCE FILE...
 
 Prints one line for each file and solver that can be imported: file, solver, time [s] as the solver reports it,
-iterations, e_m, e_mu (sap.txt eq. 32 and 33), status. Times include the solver's own set-up, not this script's.
+iterations, e_m, e_mu (SAP eq. 32 and 33), status. Times include the solver's own set-up, not this script's.
 """
 import sys
 

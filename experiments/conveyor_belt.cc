@@ -1,4 +1,4 @@
-// Oscillating conveyor belt (icf.txt XI-A): a box sticks and slides in turn. While it slides, SAP holds it at
+// Oscillating conveyor belt (ICF XI-A): a box sticks and slides in turn. While it slides, SAP holds it at
 // the height mu (dt + tau_d) |v_t| and Similar at mu dt |v_t| over the belt; Lagged leaves it at m g/k below.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Falling sphere (icf.txt XI-B). All of the weight's impulse up to time t, m g t, went through the ground
+// Falling sphere (ICF XI-B). All of the weight's impulse up to time t, m g t, went through the ground
 // once the ball no longer bounces, and friction was mu times that while it slid: the slip speed U0 - (7/2) mu
 // g t vanishes at t = 2 U0/(7 mu g) = 0.1165 s, whatever the height of the fall. The paper prints t = 1.1 s,
 // which must be 0.11 s.

@@ -1,4 +1,4 @@
-// Grasp stress test (icf.txt XII-B): a hand swings a rod on a circle of 3 cm until it slips out. The time to
+// Grasp stress test (ICF XII-B): a hand swings a rod on a circle of 3 cm until it slips out. The time to
 // failure depends on everything (it is the sum of thousands of small slips), which makes it a hard test for a
 // contact model.
 //

@@ -1,4 +1,4 @@
-// Sliding rod (icf.txt XI-C, after Pfeiffer and Glocker 5.3): an impact without a collision. With the tip
+// Sliding rod (ICF XI-C, after Pfeiffer and Glocker 5.3): an impact without a collision. With the tip
 // ahead of the centre, c = cos phi, s = sin phi, a normal force f moves the tip by f/m (1 + 3 c (c - mu s)):
 // where mu s c > 1/3 + c^2 a larger force drives the tip deeper (Painleve), which needs mu > 4/3.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Spring-cylinder (sap.txt VI-B): energy of three schemes without and with friction, and orders of
+// Spring-cylinder (SAP VI-B): energy of three schemes without and with friction, and orders of
 // convergence.
 //
 // Without friction the cylinder is a mass m on a spring k, omega = sqrt(k/m); rolling, the mass is m + I/R^2

@@ -16,7 +16,7 @@ constexpr int kPairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  //
 
 // [m] of overlap of a pair that is left alone now.
 double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
-  return w.lenience * std::min(w.tolerance[pair.a], w.tolerance[pair.b]);
+  return w.tolerance_scale * std::min(w.tolerance[pair.a], w.tolerance[pair.b]);
 }
 
 // [m] of overlap that is left alone at first.
@@ -89,9 +89,9 @@ bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
   for (int k = w->first_mover[object]; k < w->first_mover[object + 1]; ++k) {
     const int i = w->movers[k].collider;
     const LateWorkspace::Way &now = w->ways[i], &then = w->seen[i];
-    const double tolerance = w->lenience * w->tolerance[i];
-    w->is_news[i] = w->is_first || calc_change(now, then, w->movers[k].radius) > kLateNews * tolerance;
-    if (w->is_news[i] != 0) w->seen[i] = now;
+    const double tolerance = w->tolerance_scale * w->tolerance[i];
+    w->goes_elsewhere[i] = w->is_first || calc_change(now, then, w->movers[k].radius) > kOtherWay * tolerance;
+    if (w->goes_elsewhere[i] != 0) w->seen[i] = now;
     w->end_boxes[i] = end_box(collision->boxes[i], now);
     const double slack = 0.5 * tolerance;
     if (now.most <= slack || contains(collision->swept[i], w->end_boxes[i], slack)) continue;
@@ -104,7 +104,7 @@ bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
 // Whether a pair may be deeper where it goes than its contacts tell.
 bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope& scope,
                  const Contacts& contacts, const CollisionWorkspace& collision, const LateWorkspace& w) {
-  if (w.is_news[pair.a] == 0 && w.is_news[pair.b] == 0) return false;
+  if (w.goes_elsewhere[pair.a] == 0 && w.goes_elsewhere[pair.b] == 0) return false;
   if (!overlaps(w.end_boxes[pair.a], w.end_boxes[pair.b])) return false;
   const LateWorkspace::Way &a = w.ways[pair.a], &b = w.ways[pair.b];
   const double tolerance = tolerance_of(w, pair);
@@ -164,19 +164,19 @@ LateWorkspace make_late_workspace(const Model& model) {
   w.ways.resize(w.tolerance.size());
   w.seen.resize(w.tolerance.size());
   w.led.resize(w.tolerance.size());
-  w.is_news.resize(w.tolerance.size());
+  w.goes_elsewhere.resize(w.tolerance.size());
   w.V.assign(model.num_links(), Vec6::Zero());
   w.end = make_placement(model);
   return w;
 }
 
 void begin_late_contacts(LateWorkspace* w) {
-  w->lenience = 1;
+  w->tolerance_scale = 1;
   w->is_first = true;
 }
 
 bool is_fast(double way, const LateWorkspace& w) {
-  return 2 * way >= w.lenience * w.least_tolerance;
+  return 2 * way >= w.tolerance_scale * w.least_tolerance;
 }
 
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,

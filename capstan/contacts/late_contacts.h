@@ -30,7 +30,7 @@ namespace capstan {
 // tell.
 constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
 // Of that tolerance: who goes elsewhere by less than at the last look is not looked at again.
-constexpr double kLateNews = 0.1;
+constexpr double kOtherWay = 0.1;
 
 struct LateWorkspace {
   // Colliders that may move, object by object.
@@ -45,7 +45,7 @@ struct LateWorkspace {
 
   std::vector<double> tolerance;  // [colliders] [m]
   double least_tolerance = 0;     // [m]
-  double lenience = 1;            // tolerances count this many times; the caller may raise it
+  double tolerance_scale = 1;     // tolerances count this many times; the caller may raise it
   std::vector<Vec6> V;            // [links] velocities at the beginning of the step with v
   struct Way {
     Vec3 centre = Vec3::Zero();  // [m] what its centre goes in the step
@@ -56,7 +56,7 @@ struct LateWorkspace {
   std::vector<Way> ways, seen, led;  // [colliders] now; when it was looked at last; where collide() looked
   std::vector<Aabb> end_boxes;       // [colliders] where each may be at the end
   std::vector<double> most;          // [objects] the largest Way::most
-  std::vector<char> is_news;         // [colliders] whether it goes elsewhere than then
+  std::vector<char> goes_elsewhere;  // [colliders] whether it goes elsewhere than then
   std::vector<char> strays;          // [objects] whether a collider leaves the box that was searched
   std::vector<char> is_late;         // [pairs of the broad phase]
   bool is_first = true;              // nothing was looked at yet

@@ -1,4 +1,4 @@
-// Smooth forces at the joints: springs, damping, tendons, actuators. These are the k_1 of sap.txt II-D:
+// Smooth forces at the joints: springs, damping, tendons, actuators. These are the k_1 of SAP II-D:
 // forces whose derivatives -dk/dq and -dk/dv are (made) positive semi-definite, so that they can be treated
 // implicitly.
 //

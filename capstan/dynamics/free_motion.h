@@ -1,4 +1,4 @@
-// The free-motion velocities v* and the matrix A: what a step would do without contact (sap.txt II-C, II-D).
+// The free-motion velocities v* and the matrix A: what a step would do without contact (SAP II-C, II-D).
 //
 // The theta-method: with v^x = x v + (1-x) v0 and q^x = q0 moved along v^theta_vq for x dt,
 //

@@ -24,8 +24,8 @@ CAPSTAN_CLONES void calc_link_velocities(const Model& model, const Placement& pl
   }
 }
 
-CAPSTAN_CLONES Whole calc_whole(const Model& model, const Placement& placement, const Velocity& velocity,
-                                int t) {
+CAPSTAN_CLONES CompositeTree calc_composite(const Model& model, const Placement& placement,
+                                            const Velocity& velocity, int t) {
   const Tree& tree = model.trees[t];
   RigidInertia I;
   Vec6 h = Vec6::Zero();
@@ -33,7 +33,7 @@ CAPSTAN_CLONES Whole calc_whole(const Model& model, const Placement& placement, 
     I += placement.inertia[l];
     h += placement.inertia[l] * velocity.V[l];
   }
-  return make_whole(I, h, placement.origin[t]);
+  return make_composite(I, h, placement.origin[t]);
 }
 
 Mat3 parallel_axis(double mass, const Vec3& d) {
@@ -85,13 +85,13 @@ bool all_positions(const Model& model, const Tree& tree, const F& f) {
 }
 
 // Angular momentum is about the centre of mass (free) or the joint's centre (ball).
-Vec3 arm_to_com(const Stage& stage, const Whole& whole, const Transform& X) {
-  return whole.com - X * (stage.type == StageType::free ? Vec3::Zero() : stage.position);
+Vec3 arm_to_com(const Stage& stage, const CompositeTree& composite, const Transform& X) {
+  return composite.com - X * (stage.type == StageType::free ? Vec3::Zero() : stage.position);
 }
 
 }  // namespace
 
-Whole make_whole(const RigidInertia& I, const Vec6& h, const Vec3& origin) {
+CompositeTree make_composite(const RigidInertia& I, const Vec6& h, const Vec3& origin) {
   const Vec3 c = I.h / I.mass;
   return {I.mass, origin + c,
           I.rotational() - I.mass * (c.squaredNorm() * Mat3::Identity() - c * c.transpose()), h.tail<3>(),
@@ -191,8 +191,8 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Stage& stage = model.stages[root.stage_begin];
-  const Whole before = calc_whole(model, start, start_velocity, t);
-  Whole after;
+  const CompositeTree before = calc_composite(model, start, start_velocity, t);
+  CompositeTree after;
   Transform X1;
   if (tree.link_end == tree.link_begin + 1) {
     const bool is_free = stage.type == StageType::free;
@@ -213,15 +213,15 @@ void balance_momentum(const Model& model, int t, const State& state, const Place
     move(model, state.q, w->v_vq, dt, &w->q, root.stage_begin, model.links[tree.link_end - 1].stage_end);
     calc_placement(model, w->q, &w->placement, tree.link_begin, tree.link_end);
     calc_link_velocities(model, w->placement, *v, tree, &w->velocity);
-    after = calc_whole(model, w->placement, w->velocity, t);
+    after = calc_composite(model, w->placement, w->velocity, t);
     X1 = w->placement.X_WL[tree.link_begin];
   }
   balance_root(model, t, state, start, before, at_forces, force, dt, theta_vq, after, X1, v);
 }
 
-void balance_root(const Model& model, int t, const State& state, const Placement& start, const Whole& before,
-                  const Placement& at_forces, const VecX& force, double dt, double theta_vq,
-                  const Whole& after, const Transform& X1, VecX* v) {
+void balance_root(const Model& model, int t, const State& state, const Placement& start,
+                  const CompositeTree& before, const Placement& at_forces, const VecX& force, double dt,
+                  double theta_vq, const CompositeTree& after, const Transform& X1, VecX* v) {
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Stage& stage = model.stages[root.stage_begin];
@@ -271,9 +271,9 @@ void balance_root(const Model& model, int t, const State& state, const Placement
 }
 
 void shift_root(const Model& model, const Placement& start, const Velocity& start_velocity, int t,
-                const Whole& after, double dt, double theta_vq, VecX* q1) {
+                const CompositeTree& after, double dt, double theta_vq, VecX* q1) {
   const Link& root = model.links[model.trees[t].link_begin];
-  const Vec3 P_before = theta_vq < 1 ? calc_whole(model, start, start_velocity, t).P : Vec3::Zero();
+  const Vec3 P_before = theta_vq < 1 ? calc_composite(model, start, start_velocity, t).P : Vec3::Zero();
   const Vec3 wanted =
       calc_center(model, start, t).com + dt / after.mass * (theta_vq * after.P + (1 - theta_vq) * P_before);
   q1->segment<3>(model.stages[root.stage_begin].q) += root.X_PL.R.transpose() * (wanted - after.com);
@@ -291,7 +291,7 @@ void balance_position(const Model& model, const Placement& start, const Velocity
       continue;  // the origin is the centre of mass
     calc_placement(model, *q1, &w->placement, tree.link_begin, tree.link_end);
     calc_link_velocities(model, w->placement, v, tree, &w->velocity);
-    const Whole after = calc_whole(model, w->placement, w->velocity, t);
+    const CompositeTree after = calc_composite(model, w->placement, w->velocity, t);
     shift_root(model, start, start_velocity, t, after, dt, theta_vq, q1);
     shift_placement(model, *q1, t, &w->placement);
     all_positions(model, tree, [&](int i) {

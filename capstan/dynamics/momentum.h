@@ -42,14 +42,14 @@ bool copy_placement(const Model& model, const MomentumWorkspace& workspace, cons
 bool take_placement(const VecX& q, MomentumWorkspace* workspace, Placement* placement);
 
 // A tree as the root carries it. World axes.
-struct Whole {
+struct CompositeTree {
   double mass = 0;
   Vec3 com = Vec3::Zero();                  // [m] world
   Mat3 inertia = Mat3::Zero();              // about the centre of mass
   Vec3 P = Vec3::Zero(), L = Vec3::Zero();  // L about the centre of mass
 };
 // From the sums of its links' inertias and momenta, both about its origin.
-Whole make_whole(const RigidInertia& inertia, const Vec6& momentum, const Vec3& origin);
+CompositeTree make_composite(const RigidInertia& inertia, const Vec6& momentum, const Vec3& origin);
 
 // Whether the tree's root is a lone free or ball joint on the world, without rotors on it.
 bool conserves_momentum(const Model& model, int tree);
@@ -72,8 +72,8 @@ void balance_momentum(const Model& model, int tree, const State& state, const Pl
 
 // The same, where the tree is known at the beginning and, with v, at q1, where its root is at X1.
 void balance_root(const Model& model, int tree, const State& state, const Placement& start,
-                  const Whole& before, const Placement& at_forces, const VecX& force, double dt,
-                  double theta_vq, const Whole& after, const Transform& X1, VecX* v);
+                  const CompositeTree& before, const Placement& at_forces, const VecX& force, double dt,
+                  double theta_vq, const CompositeTree& after, const Transform& X1, VecX* v);
 
 // Shifts the free roots of the trees [begin, end) in `q1`, which is q0 moved along v^theta_vq, so that each
 // tree's centre of mass goes with its momentum.
@@ -83,6 +83,6 @@ void balance_position(const Model& model, const Placement& start, const Velocity
 
 // The shift of one tree, which is known at q1 with v.
 void shift_root(const Model& model, const Placement& start, const Velocity& start_velocity, int tree,
-                const Whole& after, double dt, double theta_vq, VecX* q1);
+                const CompositeTree& after, double dt, double theta_vq, VecX* q1);
 
 }  // namespace capstan

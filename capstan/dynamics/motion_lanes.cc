@@ -180,13 +180,13 @@ CAPSTAN_CLONES void take_step(const Model& model, const ForceRange& forces, doub
 }
 
 // The tree of each lane as its root carries it.
-std::array<Whole, 4> calc_wholes(const TreeLanes& t, const std::array<Vec3, 4>& origin) {
+std::array<CompositeTree, 4> calc_wholes(const TreeLanes& t, const std::array<Vec3, 4>& origin) {
   std::array<RigidInertia, 4> inertia;
   std::array<Vec6, 4> momentum;
   calc_sums(t, &inertia, &momentum);
-  std::array<Whole, 4> wholes;
+  std::array<CompositeTree, 4> wholes;
   for (int lane = 0; lane < t.count; ++lane)
-    wholes[lane] = make_whole(inertia[lane], momentum[lane], origin[lane]);
+    wholes[lane] = make_composite(inertia[lane], momentum[lane], origin[lane]);
   return wholes;
 }
 
@@ -203,13 +203,13 @@ void balance_roots(const Model& model, const State& state, double dt, const Sche
   const Placement& start = motion->placement;
   std::array<Vec3, 4> start_origin;
   for (int lane = 0; lane < 4; ++lane) start_origin[lane] = start.origin[t.trees[lane]];
-  const std::array<Whole, 4> before = calc_wholes(t, start_origin);
+  const std::array<CompositeTree, 4> before = calc_wholes(t, start_origin);
   for (int k = 0; k < t.num_dofs; ++k)
     t.dv[k].x = scheme.theta_vq * t.v[k].x + (1 - scheme.theta_vq) * t.v0[k].x;
   move(model, t.dv, dt, &t);
   calc_placement(model, &t);
   calc_link_velocities(model, t.v, &t);
-  const std::array<Whole, 4> after = calc_wholes(t, origins(t));
+  const std::array<CompositeTree, 4> after = calc_wholes(t, origins(t));
   std::array<Transform, 4> X1;
   store_lanes(fours(t.X_WL), 12, {X1[0].R.data(), X1[1].R.data(), X1[2].R.data(), X1[3].R.data()});
   for (int lane = 0; lane < t.count; ++lane) {
@@ -305,7 +305,7 @@ void balance_position(const Model& model, const VecX& v, double dt, double theta
   load_lanes(from(t, v, first_dof(model)), t.num_dofs, fours(t.v));
   calc_placement(model, &t);
   calc_link_velocities(model, t.v, &t);
-  const std::array<Whole, 4> after = calc_wholes(t, origins(t));
+  const std::array<CompositeTree, 4> after = calc_wholes(t, origins(t));
   MomentumWorkspace& w = motion->scratch->momentum;
   for (int lane = 0; lane < t.count; ++lane) {
     const int tree = t.trees[lane];

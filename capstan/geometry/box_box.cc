@@ -1,7 +1,7 @@
 // Two boxes by their separating axes.
 //
 // Half sizes a, b, centre p of B and rotation R in the frame of A, Q = |R|. Along the unit axis l the boxes
-// are apart by s(l) = |p.l| - r_A(l) - r_B(l), r(l) = sum_i h_i |e_i.l| (not |h.l|, as course.txt eq. 86
+// are apart by s(l) = |p.l| - r_A(l) - r_B(l), r(l) = sum_i h_i |e_i.l| (not |h.l|, as Contact course eq. 86
 // prints):
 //   A's face i   s = |p_i| - a_i - sum_j Q_ij b_j
 //   B's face j   s = |p.R_j| - b_j - sum_i a_i Q_ij

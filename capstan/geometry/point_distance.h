@@ -11,7 +11,7 @@ namespace capstan {
 
 double point_segment(double half_length, const Vec3& p, Vec3* gradient);  // segment along z
 // Inside, -min_i (h_i - |p_i|) over both faces of each axis; the sphere's radius then is subtracted, inside
-// as outside, so that nothing jumps at the face (course.txt 2.1.2 leaves both out).
+// as outside, so that nothing jumps at the face (Contact course 2.1.2 leaves both out).
 double point_box(const Vec3& half_size, const Vec3& p, Vec3* gradient);
 double point_cylinder(double radius, double half_length, const Vec3& p, Vec3* gradient);
 

@@ -1,6 +1,6 @@
 // Contacts of a signed-distance grid (A) with the surface of a mesh (B): non-convex against non-convex.
 //
-//   x* = argmin over x in triangle of s_A(x)       (course.txt 2.3.2, after Macklin et al. 2020)
+//   x* = argmin over x in triangle of s_A(x)       (Contact course 2.3.2, after Macklin et al. 2020)
 //
 // Triangles of B larger than two cells are cut in four until they are not, so that a large face has a point
 // wherever it comes near A; parts with s(centroid) - radius above the margin are passed over (s is

@@ -1,7 +1,7 @@
 // Generators of direction-dependent friction from what surfaces look like: pure functions that make the
 // tensor M of friction.h (the cone |M^-1 gamma_t| <= gamma_n).
 //
-// Matchstick (course.txt 6.1, algorithm 21): each surface has a direction of its structure, s_a and s_b,
+// Matchstick (Contact course 6.1, algorithm 21): each surface has a direction of its structure, s_a and s_b,
 // whose sign does not matter. With the angle theta between them and d = 1 - 2 theta/pi,
 //
 //   mu_t = d mu_along + (1 - d) mu,   mu_b = d mu_across + (1 - d) mu,   t = (s_a + s_b)/|s_a + s_b|,  b
@@ -9,8 +9,8 @@
 //
 // Limits: parallel sticks have the full anisotropy, crossed ones (theta = pi/2) are isotropic with mu.
 //
-// Texture (course.txt 6.3): the normals m of a surface's small facets, from a normal map, plow into the other
-// surface when they face the way it moves, direction c in the tangent plane:
+// Texture (Contact course 6.3): the normals m of a surface's small facets, from a normal map, plow into the
+// other surface when they face the way it moves, direction c in the tangent plane:
 //
 //   mu(c) = mean over facets of max(0, m_t . c) (2/pi) tan theta,   m_t the tangential part of m, cos theta =
 //   m_n

@@ -51,12 +51,12 @@ struct ContactInput {
   Vec3 bias = Vec3::Zero();  // added to every contact velocity: surface velocity of B minus that of A (belts)
   double w_n = 1, w_t = 1;   // estimates of the Delassus diagonal, normal and tangential [1/kg], > 0
   double dt = 5e-3;          // [s], > 0
-  double sigma = 1e-3;       // R_t = sigma w_t (sap eq. 30, icf eq. 26)
-  double beta = 1;           // near-rigid period over dt (sap eq. 29)
+  double sigma = 1e-3;       // R_t = sigma w_t (SAP eq. 30, ICF eq. 26)
+  double beta = 1;           // near-rigid period over dt (SAP eq. 29)
   // v_r [m/s] of kelvin_voigt and sap without a relaxation time (recovery.h).
   double recovery_speed = std::numeric_limits<double>::infinity();
   double lagged_impulse = -1;   // n0 [N s] for lagged friction, if the caller knows it better; negative: from
-                                // the normal law at (phi0, v_n0), icf eq. 18
+                                // the normal law at (phi0, v_n0), ICF eq. 18
   bool lagged_at_rest = false;  // n0 from v_n = 0 where v_n0 is less: as a guess, an impact tells too much
 };
 
@@ -69,7 +69,7 @@ struct NormalData {
 // Value of a normal law at one normal velocity: cost l_n >= 0 [J], impulse n = -l_n' >= 0 [N s],
 // slope l_n'' = -n' >= 0 [kg].
 //
-// A normal law is a force f_n(phi, v_n) >= 0 [N] that does not increase with phi, nor with v_n (icf eq. 8).
+// A normal law is a force f_n(phi, v_n) >= 0 [N] that does not increase with phi, nor with v_n (ICF eq. 8).
 // Then n(v) = dt f_n(phi0 + dt v, v) does not increase and l_n(v) = integral of n from v to v_hat is convex;
 // lagged.h and similar.h take any such law:
 //
@@ -98,7 +98,7 @@ inline bool is_inert(const ContactData& d) {
 }
 
 // The normal stiffness that stands for an infinite one: the period of mass 1/w_n on it is beta dt
-// (sap V-B), so that a point mass rests at depth beta^2 g dt^2 / 4 pi^2.
+// (SAP V-B), so that a point mass rests at depth beta^2 g dt^2 / 4 pi^2.
 inline double near_rigid_stiffness(const ContactInput& in) {
   constexpr double kFourPiSquared = 39.47841760435743;
   return kFourPiSquared / (std::max(in.beta * in.beta * in.w_n, kSmallestRegularization) * in.dt * in.dt);

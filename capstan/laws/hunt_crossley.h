@@ -1,4 +1,4 @@
-// Linear spring with Hunt-Crossley dissipation (icf eq. 22-23):
+// Linear spring with Hunt-Crossley dissipation (ICF eq. 22-23):
 //
 //   f_n(phi, v) = k (-phi)_+ (1 - d v)_+
 //

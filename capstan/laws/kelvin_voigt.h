@@ -1,4 +1,4 @@
-// Linear spring and linear damper, never pulling (sap eq. 2):
+// Linear spring and linear damper, never pulling (SAP eq. 2):
 //
 //   f_n(phi, v) = k (-phi - tau_d v)_+
 //

@@ -1,4 +1,4 @@
-// The Lagged law (icf V-B) and its regularized form (icf eq. 26): normal impulse implicit in v_n, friction
+// The Lagged law (ICF V-B) and its regularized form (ICF eq. 26): normal impulse implicit in v_n, friction
 // limited by the normal impulse n0 at the beginning of the step,
 //
 //   l(v) = l_n(v_n) + n0 |M v_t|_s,     gamma = (-n0 M w/S, n(v_n))        (friction.h for M, w, S)

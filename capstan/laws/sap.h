@@ -1,5 +1,5 @@
 // The SAP law: gamma = P_F(y), y = -R^-1 (v - v_hat), the projection on the friction cone F = {|gamma_t| <=
-// mu gamma_n} in the norm of R = diag(R_t, R_t, R_n), and l = 1/2 gamma^T R gamma (sap eq. 23-31, 35-37).
+// mu gamma_n} in the norm of R = diag(R_t, R_t, R_n), and l = 1/2 gamma^T R gamma (SAP eq. 23-31, 35-37).
 //
 //   v_hat = (0, 0, -phi0/(dt + tau_d)),   R_t = sigma w_t
 //   R_n = max(beta^2 w_n / 4 pi^2,  1/(dt k (dt + tau_d)))     the first is the near-rigid floor

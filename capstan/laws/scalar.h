@@ -10,7 +10,7 @@
 //   bounds
 //                    dt times its limits (dynamics/drives.h)
 //
-// But for drives, R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (sap.txt eq.
+// But for drives, R = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau))): near-rigid unless k is soft (SAP eq.
 // 29), w the estimate of the Delassus diagonal; where near-rigid, v_hat is bounded (recovery.h). Limits: R ->
 // 0 is a rigid constraint; bounds of 0 are no constraint.
 #pragma once

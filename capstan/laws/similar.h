@@ -1,4 +1,4 @@
-// The Similar law (icf V-C, appendix B): the normal law at the velocity z that groups separation and slip,
+// The Similar law (ICF V-C, appendix B): the normal law at the velocity z that groups separation and slip,
 //
 //   z = v_n - |M v_t|_s,   l(v) = l_n(z),   gamma = n(z) (-g, 1),  g = M w/S     (friction.h for M, w, S)
 //   G = n(z) [H_s 0; 0 0] - n'(z) a a^T,   a = (-g, 1),  H_s the Hessian of the soft norm

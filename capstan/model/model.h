@@ -184,7 +184,7 @@ struct Model {
   std::vector<ModelDof> dofs;
   BranchPattern pattern;  // of the mass matrix, over all dofs
   BranchPattern
-      system_pattern;  // of A = M + ... (sap.txt eq. 15): the same, but coupled trees are full triangles
+      system_pattern;  // of A = M + ... (SAP eq. 15): the same, but coupled trees are full triangles
   std::vector<int> mass_in_system;  // where each value of the mass matrix is among those of A
 
   std::vector<ModelBody> bodies;  // bodies[0] is the world

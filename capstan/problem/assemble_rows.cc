@@ -92,7 +92,7 @@ void Assembler::add_point(const ConstraintGroup& group, int link, const Vec3& p_
 ScalarLaw Assembler::make_law(double phi, double W, double stiffness, double relaxation_time) const {
   const double beta = problem.options.constraint_beta, near_rigid = near_rigid_R(W);
   ScalarLaw law;
-  // Near-rigid: critically damped at the period beta dt (sap.txt V-B).
+  // Near-rigid: critically damped at the period beta dt (SAP V-B).
   double tau = relaxation_time < 0 ? beta / std::numbers::pi * dt : relaxation_time;
   double R = std::isinf(stiffness) ? 0 : 1 / (dt * stiffness * (dt + tau));
   if (R < near_rigid) {

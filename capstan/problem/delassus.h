@@ -1,4 +1,4 @@
-// How much a constraint gives way to an impulse: W = J A^-1 J^T of a group (sap.txt V-B), with the factor of
+// How much a constraint gives way to an impulse: W = J A^-1 J^T of a group (SAP V-B), with the factor of
 // A.
 #pragma once
 

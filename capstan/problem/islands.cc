@@ -7,20 +7,14 @@ namespace capstan {
 void find_islands(const Problem& problem, const std::vector<char>& uses, Islands* islands) {
   const Model& model = *problem.model;
   const int n = model.num_objects();
-  std::vector<int>& root = islands->root;
-  root.resize(n);
-  for (int t = 0; t < n; ++t) root[t] = t;
-  const auto find = [&](int t) {
-    while (root[t] != t) t = root[t] = root[root[t]];
-    return t;
-  };
+  UnionFind& sets = islands->sets;
+  sets.reset(n);
   islands->of_object.assign(n, -1);
   for (std::size_t g = 0; g < problem.groups.size(); ++g) {
     const ConstraintGroup& group = problem.groups[g];
     for (int p = group.part_begin; uses[g] && p < group.part_end; ++p) {
       const int object = problem.object_of(problem.parts[p]);
-      const int a = find(problem.object_of(problem.parts[group.part_begin])), b = find(object);
-      root[std::max(a, b)] = std::min(a, b);
+      sets.unite(problem.object_of(problem.parts[group.part_begin]), object);
       islands->of_object[object] = 0;
     }
   }
@@ -31,7 +25,7 @@ void find_islands(const Problem& problem, const std::vector<char>& uses, Islands
   int num_islands = 0;
   for (int t = 0; t < n; ++t) {
     if (islands->of_object[t] < 0) continue;
-    const int r = find(t);
+    const int r = sets.find(t);
     islands->of_object[t] = r == t ? num_islands++ : islands->of_object[r];
   }
   islands->list.assign(num_islands, {});

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "capstan/base/union_find.h"
 #include "capstan/problem/problem.h"
 
 namespace capstan {
@@ -19,7 +20,7 @@ struct Islands {
   std::vector<int> objects, groups, dof_laws;
   std::vector<int> of_object;  // [objects] island, -1: nothing acts on it
 
-  std::vector<int> root;  // scratch: [objects] union-find
+  UnionFind sets;  // scratch: of objects
 };
 
 // The components of the graph whose edges are the groups g with uses[g]; the others count as absent. Dof laws

@@ -1,4 +1,4 @@
-// The convex problem of one step (DESIGN section 2; sap.txt III, icf.txt IV):
+// The convex problem of one step (SAP III, ICF IV):
 //
 //   min over v   1/2 (v - v*)^T A (v - v*) + sum of l_i(J_i v)
 //

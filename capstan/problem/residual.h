@@ -19,7 +19,7 @@ struct Answer {
 };
 
 struct Residual {
-  double momentum = 0;  // e_m (sap.txt eq. 32): |D (A (v - v*) - J^T gamma)| / max(|D A v|, |D J^T gamma|)
+  double momentum = 0;         // e_m (SAP eq. 32): |D (A (v - v*) - J^T gamma)| / max(|D A v|, |D J^T gamma|)
   double complementarity = 0;  // e_mu (eq. 33): mean of |g . gamma| over contacts, over the cost, with
                                // g = v_c - v_hat + R gamma. Of law sap; 0 for the others, which have no cone
   double law = 0;              // largest |gamma - gamma(v)| over contacts, relative to the largest impulse

@@ -288,7 +288,6 @@ struct IslandSolver {
                          IslandResult* result);
   LineDerivatives along(double alpha) const;
   double exact_step(double slope, double accuracy, IslandResult* result);
-  double armijo_step(double slope, double cost, IslandResult* result);
   void recenter();
 
   // multipliers.cc. With series_stiffness > 0, evaluate() and along() take each contact in series with a

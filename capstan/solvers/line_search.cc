@@ -75,18 +75,6 @@ double IslandSolver::exact_step(double slope0, double accuracy, IslandResult* re
   return alpha;
 }
 
-// The largest of 1, 1/2, 1/4, ... that lets the cost fall by a part of what the slope promises.
-double IslandSolver::armijo_step(double slope0, double cost, IslandResult* result) {
-  constexpr double kPart = 1e-4;
-  double alpha = 1;
-  for (int i = 0; i < 60; ++i, alpha /= 2) {
-    ++result->evaluations;
-    v_try = v + alpha * dv;
-    if (evaluate(v_try, false) <= cost + kPart * alpha * slope0) break;
-  }
-  return alpha;
-}
-
 // Counts everything from the present v, whose laws are evaluated. In a hard impact one bit of v moves the
 // impulse of a stiff contact by more than the tolerance; counted from nearby, v and the laws keep all their
 // digits.
@@ -103,7 +91,8 @@ void IslandSolver::recenter() {
 void IslandSolver::solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
                                      IslandResult* result) {
   constexpr int kEnough = 10;  // tiny steps in a row without progress
-  double cost = evaluate(v, true), least = kInfinity;
+  evaluate(v, true);
+  double least = kInfinity;
   int stalled = 0;
   while (!is_solved(options, tolerance, result)) {
     if (result->residual < 0.5 * least) stalled = 0;
@@ -116,13 +105,8 @@ void IslandSolver::solve_line_search(const NewtonOptions& options, double tolera
     if (!system.solve(group_hessian, dof_hessian, gradient, dv)) break;
     const double slope0 = dv.dot(gradient);
     if (!(slope0 < 0)) break;
-    double alpha;
-    if (options.globalization == Globalization::armijo) {
-      alpha = armijo_step(slope0, cost, result);
-    } else {
-      system.calc_motion(dv, &dU, &contact_dv);
-      alpha = exact_step(slope0, 1e-12, result);
-    }
+    system.calc_motion(dv, &dU, &contact_dv);
+    const double alpha = exact_step(slope0, 1e-12, result);
     const bool tiny = alpha * dv.norm() <= kTinyStep * (base + v).norm();
     stalled = tiny ? stalled + 1 : 0;
     v += alpha * dv;
@@ -130,7 +114,7 @@ void IslandSolver::solve_line_search(const NewtonOptions& options, double tolera
       evaluate(v, false);
       recenter();
     }
-    cost = evaluate(v, true);
+    evaluate(v, true);
   }
 }
 

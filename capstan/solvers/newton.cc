@@ -53,7 +53,7 @@ struct NewtonWorkspace::Solvers {
 
   std::vector<int> blocks;  // where each begins in `order`, and its end: for one thread at a time
 
-  std::vector<int> root;  // [objects] union-find of all groups, those that are idle, too
+  UnionFind sets;  // of objects, by all groups, those that are idle, too
 
   template <class Try>
   void make_solvers(const Problem& problem, const Islands& islands, int num_threads, const Try& try_out);
@@ -76,12 +76,7 @@ void NewtonWorkspace::Solvers::find_reused(const Problem& problem, std::span<con
   const int n = model.num_objects(), num_groups = static_cast<int>(problem.groups.size());
   is_reused->assign(n, false);
   if (std::none_of(reused_groups.begin(), reused_groups.end(), [](char x) { return x != 0; })) return;
-  root.resize(n);
-  for (int t = 0; t < n; ++t) root[t] = t;
-  const auto find = [&](int t) {
-    while (root[t] != t) t = root[t] = root[root[t]];
-    return t;
-  };
+  sets.reset(n);
   const auto for_each_part = [&](const auto& f) {
     for (int g = 0; g < num_groups; ++g) {
       const ConstraintGroup& group = problem.groups[g];
@@ -89,17 +84,15 @@ void NewtonWorkspace::Solvers::find_reused(const Problem& problem, std::span<con
         f(g, problem.object_of(problem.parts[group.part_begin]), problem.object_of(problem.parts[p]));
     }
   };
-  for_each_part([&](int, int a, int b) {
-    a = find(a), b = find(b);
-    root[std::max(a, b)] = std::min(a, b);
-  });
-  // At the roots: a group that is not kept undoes what others say.
-  for_each_part([&](int, int, int t) { (*is_reused)[find(t)] = true; });
+  for_each_part([&](int, int a, int b) { sets.unite(a, b); });
+  // At the roots: a group that is not reused undoes what others say.
+  for_each_part([&](int, int, int t) { (*is_reused)[sets.find(t)] = true; });
   for_each_part([&](int g, int, int t) {
-    if (g >= static_cast<int>(reused_groups.size()) || reused_groups[g] == 0) (*is_reused)[find(t)] = false;
+    if (g >= static_cast<int>(reused_groups.size()) || reused_groups[g] == 0)
+      (*is_reused)[sets.find(t)] = false;
   });
-  for (const DofLaw& law : problem.dof_laws) (*is_reused)[find(model.dofs[law.dof].object)] = false;
-  for (int t = 0; t < n; ++t) (*is_reused)[t] = (*is_reused)[find(t)];
+  for (const DofLaw& law : problem.dof_laws) (*is_reused)[sets.find(model.dofs[law.dof].object)] = false;
+  for (int t = 0; t < n; ++t) (*is_reused)[t] = (*is_reused)[sets.find(t)];
 }
 
 // Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
@@ -313,11 +306,11 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     return s.results[islands.objects[islands.list[island].object_begin]];
   };
 
-  bool come_in = true;       // something came in since the last solve
+  bool has_woken = true;     // something came in since the last solve
   bool about_right = false;  // all islands that were solved last
   for (int round = 0;; ++round, ++report.rounds) {
     const bool leaves = options.rough || !options.settle_friction;  // islands unfinished
-    if (leaves && round > 0 && ((options.rough && about_right) || !come_in)) break;
+    if (leaves && round > 0 && ((options.rough && about_right) || !has_woken)) break;
     find_islands(problem, s.uses, &islands);
     s.assign_idle(problem, islands);
     s.order.clear();
@@ -326,9 +319,9 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
           report.rounds == 0 && workspace->is_reused[islands.objects[islands.list[i].object_begin]] == 0;
       if (begins || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
-    come_in = come_in && !s.order.empty();
+    has_woken = has_woken && !s.order.empty();
     if (s.order.empty()) {
-      report.rounds = std::max(report.rounds, islands.list.empty() ? 0 : 1);  // that of the answers kept
+      report.rounds = std::max(report.rounds, islands.list.empty() ? 0 : 1);  // that of reused answers
       break;
     }
     s.calc_sizes(problem, islands);
@@ -348,7 +341,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
-                                   come_in && round < kMostInterrupts ? idle : std::span<const int>());
+                                   has_woken && round < kMostInterrupts ? idle : std::span<const int>());
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
     };
     s.make_blocks(problem, islands);
@@ -385,12 +378,12 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     }
     report.most_iterations += most;
     std::replace(s.uses.begin(), s.uses.end(), char{s.kNew}, char{s.kUsed});
-    come_in = s.wake(problem, islands, round < kMostRounds, workspace->v);
+    has_woken = s.wake(problem, islands, round < kMostRounds, workspace->v);
   }
 
   report.islands = static_cast<int>(islands.list.size());
-  report.unfinished = come_in;
-  report.converged = !come_in;
+  report.unfinished = has_woken;
+  report.converged = !has_woken;
   report.momentum_residual = report.cone_violation = 0;
   for (int i = 0; i < report.islands; ++i) {
     const IslandResult& result = result_of(i);

@@ -3,7 +3,7 @@
 //   H dv = -grad,   grad = A (v - v*) - J^T gamma(v),   H = A + J^T G J,   v <- v + alpha dv
 //
 // All contacts of one pair of links are summed to a 6-vector of impulse and a 6x6 Hessian before a Jacobian
-// is applied. It stops when the scaled momentum residual is small (sap.txt eq. 26):
+// is applied. It stops when the scaled momentum residual is small (SAP eq. 26):
 //
 //   |D grad| <= eps_a + eps_r max(|D A v|, |D J^T gamma|),   D = diag(A)^-1/2
 //
@@ -14,10 +14,9 @@
 // What keeps it from going astray where laws are stiff and not smooth is the *globalization*:
 //
 //   exact_line_search  G at v; alpha is the root of the directional derivative, by Newton with bisection as
-//                      its safeguard, O(contacts) for an evaluation (sap.txt IV). The cost falls at every
+//                      its safeguard, O(contacts) for an evaluation (SAP IV). The cost falls at every
 //                      iteration. Each contact that closes or begins to stick on the way may end the step, so
 //                      that a hard impact of a large heap takes as many iterations as there are such events.
-//   armijo             the same with backtracking from alpha = 1 until the cost falls enough
 //   primal_dual        v and the impulses gamma are iterates of their own right. Each contact's law is
 //                      linearized at the point (u, gamma(u)) of its curve that is nearest to (v, gamma) as
 //                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced;
@@ -54,7 +53,7 @@
 
 namespace capstan {
 
-enum class Globalization { primal_dual, exact_line_search, armijo };
+enum class Globalization { primal_dual, exact_line_search };
 
 constexpr int kObjectsForRough = 40;
 

@@ -257,8 +257,8 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     size += p * p;
   }
   double least = merit;
-  int in_vain = 0;
-  while (result->iterations < most && in_vain < kPatience) {
+  int without_progress = 0;
+  while (result->iterations < most && without_progress < kPatience) {
     ++result->iterations;
     ++result->factorizations;
     linearize();
@@ -281,7 +281,7 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
     accept_duals();
     if (result->iterations <= num_followed) follow_bounds();
     merit = best;
-    in_vain = merit < 0.5 * least ? 0 : in_vain + 1;
+    without_progress = merit < 0.5 * least ? 0 : without_progress + 1;
     least = std::min(least, merit);
     v += best_alpha * dv;
     system.calc_motion(v, &U, &contact_v);

@@ -12,8 +12,7 @@ struct SolverReport {
   int most_iterations = 0;  // of one island
   int factorizations = 0;
   int line_search_evaluations = 0;
-  double momentum_residual =
-      0;  // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (sap.txt eq. 26)
+  double momentum_residual = 0;  // the largest of all islands: |D grad| / max(|D p|, |D j_c|) (SAP eq. 26)
   int worst_island = -1;
   int friction_rounds = 0;    // law coulomb: solves with other bounds of friction, of all islands together
   double cone_violation = 0;  // law coulomb: largest relative error of friction (coulomb.cc)

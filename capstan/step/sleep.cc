@@ -78,32 +78,22 @@ double calc_speed(const Model& model, const Placement& placement, const Velocity
 }
 
 // Which objects belong together: those that constraints of the step (open contacts among them), or forces,
-// connect. The root is the lowest.
-void find_sleep_islands(const Model& model, const Problem& problem, std::vector<int>* root) {
+// connect. Each set is named by its lowest.
+void find_sleep_islands(const Model& model, const Problem& problem, UnionFind* sets) {
   const int n = model.num_objects();
-  root->resize(n);
-  for (int t = 0; t < n; ++t) (*root)[t] = t;
-  const auto find = [&](int t) {
-    while ((*root)[t] != t) t = (*root)[t] = (*root)[(*root)[t]];
-    return t;
-  };
-  const auto unite = [&](int a, int b) {
-    a = find(a), b = find(b);
-    (*root)[std::max(a, b)] = std::min(a, b);
-  };
+  sets->reset(n);
   for (const ConstraintGroup& group : problem.groups) {
     for (int p = group.part_begin; p < group.part_end; ++p)
-      unite(problem.object_of(problem.parts[group.part_begin]), problem.object_of(problem.parts[p]));
+      sets->unite(problem.object_of(problem.parts[group.part_begin]), problem.object_of(problem.parts[p]));
   }
   const auto unite_terms = [&](const Transmission& transmission) {
     if (transmission.tree >= 0) return;
     for (const auto& term : transmission.terms) {
-      unite(model.dofs[transmission.terms.front().dof].object, model.dofs[term.dof].object);
+      sets->unite(model.dofs[transmission.terms.front().dof].object, model.dofs[term.dof].object);
     }
   };
   for (const ModelTendon& tendon : model.tendons) unite_terms(tendon.transmission);
   for (const ModelActuator& actuator : model.actuators) unite_terms(actuator.transmission);
-  for (int t = 0; t < n; ++t) (*root)[t] = find(t);
 }
 
 }  // namespace
@@ -150,7 +140,7 @@ void end_sleep(const Model& model, const State& state, const Input& input, const
   const int n = model.num_objects();
   const int enough = static_cast<int>(std::min(1e9, std::ceil(options.time / dt)));
   if (w->velocity.V.empty()) w->velocity = make_velocity(model);
-  find_sleep_islands(model, problem, &w->root);
+  find_sleep_islands(model, problem, &w->sets);
   w->all_still.assign(n, 1);
   for (int t = 0; t < n; ++t) {
     const Object& object = model.objects[t];
@@ -158,7 +148,7 @@ void end_sleep(const Model& model, const State& state, const Input& input, const
       next->v.segment(object.dof_begin, object.num_dofs()).setZero();
       const int first = object.q_begin, count = object.num_positions();
       next->q.segment(first, count) = state.q.segment(first, count);
-      w->all_still[w->root[t]] = 0;  // it is asleep already
+      w->all_still[w->sets.find(t)] = 0;  // it is asleep already
       continue;
     }
     double speed = 0;
@@ -171,16 +161,16 @@ void end_sleep(const Model& model, const State& state, const Input& input, const
     }
     const bool is_still = speed < options.speed;
     w->rest[t].still = is_still ? std::min(w->rest[t].still + 1, enough) : 0;
-    if (w->rest[t].still < enough) w->all_still[w->root[t]] = 0;
+    if (w->rest[t].still < enough) w->all_still[w->sets.find(t)] = 0;
   }
   if (std::any_of(w->all_still.begin(), w->all_still.end(), [](char all) { return all != 0; })) {
-    const auto falls_asleep = [&](int t) { return w->all_still[w->root[t]] != 0; };
+    const auto falls_asleep = [&](int t) { return w->all_still[w->sets.find(t)] != 0; };
     calc_digests(model, next->q, next->control, input, dt, falls_asleep, &w->digest);
     for (int t = 0; t < n; ++t) {
       if (!falls_asleep(t)) continue;
       const Object& object = model.objects[t];
       next->v.segment(object.dof_begin, object.num_dofs()).setZero();
-      w->rest[t] = {0, w->root[t], w->digest[t]};
+      w->rest[t] = {0, w->sets.find(t), w->digest[t]};
       ++w->num_asleep;
     }
   }

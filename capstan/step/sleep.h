@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "capstan/base/union_find.h"
 #include "capstan/problem/problem.h"
 #include "capstan/state/state.h"
 
@@ -28,8 +29,8 @@ struct SleepWorkspace {
   std::vector<char> asleep;  // [objects] in this step; likewise
   int num_asleep = 0, num_woken = 0;
   std::vector<std::uint64_t> digest;  // [objects] of what acts on them
-  std::vector<int> root;              // [objects] union-find
-  std::vector<char> all_still;        // [objects] at a root: of its island
+  UnionFind sets;                     // of objects that sleep together
+  std::vector<char> all_still;        // [objects] at the lowest of its set: all of them
   Velocity velocity;
 };
 

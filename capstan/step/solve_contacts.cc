@@ -8,8 +8,9 @@ namespace {
 constexpr int kDofsToMove = 48;  // for one thread at a time
 // Where less than this moves, 28 free bodies or a robot of 32 dofs, one thread is faster than several.
 constexpr int kSquaredDofsForThreads = 1000;
-constexpr int kMostRevisions = 8;   // where heaps land hard; nearly all steps have none
-constexpr double kLenience = 1.25;  // where a large heap lands, what stops one body sends another one off
+constexpr int kMostRevisions = 8;  // where heaps land hard; nearly all steps have none
+constexpr double kToleranceGrowth =
+    1.25;  // where a large heap lands, what stops one body sends another one off
 
 // Whether enough objects move.
 bool is_work_for_threads(const Model& model, const StageScope& scope) {
@@ -97,7 +98,7 @@ bool StepRun::solve_contacts() {
       report.bounce_rounds += bounced;
       report.times.assemble += watch.lap();
     }
-    if (newton.rough && report.solver.unfinished) w.late.lenience *= kLenience;
+    if (newton.rough && report.solver.unfinished) w.late.tolerance_scale *= kToleranceGrowth;
     newton.rough = newton.rough && revised;
     newton.settle_friction = !revised;
     if (bounced > 0) {  // v* is another one

@@ -18,7 +18,7 @@ void advance(const StepRun& run, const Threads& threads, State* next) {
   next->v = w.newton.v;
   move_on(run.model, run.state, moving_velocity(w.bounce, next->v, theta_vq, &w.v_moving), dt, theta_vq,
           threads, &w.motion, &next->q);
-  close_loops(run.model, w.problem, w.newton.law_impulse, &w.loops, &next->q);
+  if (run.options.close_loops) close_loops(run.model, w.problem, w.newton.law_impulse, &w.loops, &next->q);
   end_sleep(run.model, run.state, run.input, w.motion.placement, w.problem, dt, run.options.sleep, &w.sleep,
             next);
   next->a = (next->v - run.state.v) / dt;

@@ -22,6 +22,7 @@ struct StepSettings {
   ContactOptions contact = {};
   NewtonOptions newton = {};
   SleepOptions sleep = {};
+  bool close_loops = true;  // after the solve (step/close_loops.h)
   bool operator==(const StepSettings&) const = default;
 };
 

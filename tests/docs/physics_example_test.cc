@@ -99,7 +99,7 @@ TEST(PhysicsPage, TheProgramPrintsWhatThePageSays) {
   expect_in_page(printed);
 }
 
-// 0.5 kg on a spring of 100 N/m, 20 ms steps (sap.txt VI-B): lowest and highest energy in 3 s, relative.
+// 0.5 kg on a spring of 100 N/m, 20 ms steps (SAP VI-B): lowest and highest energy in 3 s, relative.
 std::pair<double, double> spring_energy(Integrator integrator) {
   Scene scene;
   scene.options.gravity.setZero();

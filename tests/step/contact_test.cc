@@ -28,7 +28,7 @@ TEST(Contact, ABoxRestsAtDepthMgOverK) {
   }
 }
 
-// sap.txt V-B: a near-rigid point mass rests at beta^2 g dt^2 / 4 pi^2. One sphere, one contact.
+// SAP V-B: a near-rigid point mass rests at beta^2 g dt^2 / 4 pi^2. One sphere, one contact.
 TEST(Contact, ANearRigidSphereRestsAtTheDepthOfItsFormula) {
   Scene scene = box_on_plane(0.5, kInfinity);
   scene.shapes[1].shape = Sphere{0.05};

@@ -265,7 +265,7 @@ TEST(Schemes, SpringChainFollowsItsNormalModes) {
   EXPECT_LT(error(model, simulate(model, Integrator::midpoint, 1e-4, t), exact), 1e-4);
 }
 
-// sap.txt VI-B without contact: 0.5 kg on a spring of 100 N/m, dt 20 ms.
+// SAP VI-B without contact: 0.5 kg on a spring of 100 N/m, dt 20 ms.
 TEST(Schemes, EnergyOfASpringMassIsAsPublished) {
   Scene scene;
   scene.options.gravity.setZero();

@@ -1,4 +1,4 @@
-// The same bits for any number of threads (DESIGN section 4).
+// The same bits for any number of threads.
 #include <gtest/gtest.h>
 
 #include "capstan/io/read.h"

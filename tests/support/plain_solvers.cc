@@ -8,7 +8,6 @@
 #include "capstan/laws/contact_laws.h"
 
 namespace capstan::test {
-namespace {
 
 MatX dense_A(const Problem& problem) {
   const Model& model = *problem.model;
@@ -21,7 +20,6 @@ MatX dense_A(const Problem& problem) {
   return A;
 }
 
-// Three rows for each contact, from point Jacobians.
 MatX contact_rows(const Problem& problem, const Contacts& contacts) {
   const Model& model = *problem.model;
   const int n = model.num_velocities();
@@ -35,7 +33,6 @@ MatX contact_rows(const Problem& problem, const Contacts& contacts) {
   return J;
 }
 
-// One row for each scalar law, dof laws last.
 MatX scalar_rows(const Problem& problem) {
   const Model& model = *problem.model;
   const int num_laws = static_cast<int>(problem.laws.size());
@@ -52,6 +49,8 @@ MatX scalar_rows(const Problem& problem) {
     J(num_laws + static_cast<int>(i), problem.dof_laws[i].dof) = problem.dof_laws[i].sign;
   return J;
 }
+
+namespace {
 
 // The nearest point of the cone |x_t| <= mu x_n.
 Vec3 project(const Vec3& x, double mu) {

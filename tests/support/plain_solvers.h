@@ -7,6 +7,12 @@
 
 namespace capstan::test {
 
+// A and the Jacobians of a problem of trees, dense: three rows for each contact, in its frame; one for each
+// scalar law, then one for each dof law.
+MatX dense_A(const Problem& problem);
+MatX contact_rows(const Problem& problem, const Contacts& contacts);
+MatX scalar_rows(const Problem& problem);
+
 struct DualAnswer {
   VecX v;
   bool converged = false;
