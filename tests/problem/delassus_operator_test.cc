@@ -18,7 +18,7 @@ using namespace test;
 VecX random_vector(int n, int seed) {
   Random random(seed);
   VecX x(n);
-  for (double& value : x) value = random.uniform(-1, 1);
+  for (double& value : x) value = uniform(random, -1, 1);
   return x;
 }
 

@@ -70,7 +70,7 @@ TEST(AnswerFactor, SolvesWithTheDerivativeOfTheGradient) {
       const DenseProblem dense(s->problem, s->contacts);
       test::Random random(7 + i);
       MatX directions(s->model.num_velocities(), 3);
-      for (double& x : directions.reshaped()) x = random.uniform(-1, 1);
+      for (double& x : directions.reshaped()) x = test::uniform(random, -1, 1);
       // Laws have kinks (a contact opens, sticks): differences over one of them are not the derivative.
       const double error = std::min(error_of(factor, dense, s->newton.v, directions, 1e-7),
                                     error_of(factor, dense, s->newton.v, directions, 1e-9));

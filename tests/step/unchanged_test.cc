@@ -47,7 +47,7 @@ int run_beside_twin(const Scene& scene, int num_steps, int threads,
   a.options.threads = threads;
   int kept = 0;
   for (int i = 0; i < num_steps; ++i) {
-    b.workspace.unchanged.is_known = false;
+    b.workspace.unchanged.is_valid = false;
     for (Simulation* s : {&a, &b}) {
       if (act) act(i, s);
       s->report = step(s->model, s->options, s->input, &s->state, &s->workspace);
