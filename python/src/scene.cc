@@ -197,6 +197,7 @@ PyScene scene_from_parts(const std::string& yaml, const nb::list& list, const st
   }
   PyScene scene = read_text(yaml, false, meshes);
   scene.scene.file = file;
+  scene.is_told = true;
   return scene;
 }
 
@@ -220,7 +221,7 @@ ModelPtr to_model(nb::handle object) {
     result = std::make_shared<const CompiledModel>(std::move(scene.scene), std::move(model),
                                                    std::move(sensors), std::move(scene.diagnostics));
   }
-  tell_warnings(result->diagnostics, told);
+  if (!scene.is_told) tell_warnings(result->diagnostics, told);
   return result;
 }
 

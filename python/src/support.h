@@ -94,6 +94,7 @@ using ModelPtr = std::shared_ptr<const CompiledModel>;
 struct PyScene {
   Scene scene;
   Diagnostics diagnostics;
+  bool is_told = false;  // from a pickle: its warnings were told where it was made
 };
 // Gives what diagnostics have from the `first` on to Python's warnings.
 void tell_warnings(const Diagnostics& diagnostics, std::size_t first = 0);
