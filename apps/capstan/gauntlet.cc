@@ -79,7 +79,7 @@ int gauntlet(const GauntletOptions& options) {
   StepOptions defaults;
   const StepOptions chosen =
       choose_contact_law(choose_step_options(defaults, options.dt, options.integrator), options.contact_law);
-  const std::string law = kContactLawNames[static_cast<int>(chosen.contact.law)];
+  const std::string law = traits(chosen.contact.law).name;
   const std::string integrator = integrator_name(chosen.integrator);
   const bool expects = options.judge.empty();
   std::size_t width = 5;

@@ -94,7 +94,7 @@ void print_judge(const Residual& r, const StepOptions& step) {
     fmt::print("    {:<22}{:<11.2e}{}\n", name, value, what);
   };
   row("momentum e_m", r.momentum, "relative");
-  if (step.contact.law == ContactLaw::sap) row("complementarity e_mu", r.complementarity, "relative");
+  if (traits(step.contact.law).is_projection) row("complementarity e_mu", r.complementarity, "relative");
   row("law", r.law, "impulses against those of the contact law, relative");
   row("cone violation", r.cone_violation, "N s beyond mu times the normal impulse");
   row("penetration", r.penetration, "m at the end of the step");
@@ -145,15 +145,14 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
                                 s.mean_iterations, 1e3 * s.deepest));
     if (step.judge) print_judge(s.judge, step);
     const ContactLaw law = step.contact.law;
-    const bool lags = law == ContactLaw::lagged || law == ContactLaw::regularized_lagged;
-    if (lags && s.out_of_cone > 0) {
+    if (traits(law).lags && s.out_of_cone > 0) {
       fmt::print(
           "  In {} of {} steps friction was far more than friction coefficient times normal force. The law "
           "{} "
           "takes\n  the normal force of the step before, which an impact changes. '--contact-law coulomb' "
           "takes that of the "
           "step itself.\n",
-          s.out_of_cone, s.num_steps, kContactLawNames[static_cast<int>(law)]);
+          s.out_of_cone, s.num_steps, traits(law).name);
     }
   }
   if (step.sleep.on) {

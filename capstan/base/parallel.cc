@@ -155,4 +155,9 @@ void Threads::run(int n, void (*body)(const void*, int), const void* context) co
   arena_->run(n, body, context);
 }
 
+const Threads& one_thread() {
+  static const Threads one(1);
+  return one;
+}
+
 }  // namespace capstan

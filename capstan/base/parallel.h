@@ -48,4 +48,7 @@ class Threads {
   std::unique_ptr<Arena> arena_;
 };
 
+// The caller's own.
+const Threads& one_thread();
+
 }  // namespace capstan

@@ -46,7 +46,7 @@ void resize(int size, Contacts* c) {
   c->feature.resize(size);
   c->material.resize(size);
   c->kind.resize(size);
-  c->is_same.resize(size);
+  c->is_reused.resize(size);
 }
 
 // The first `num_old` of the contacts are those of the last step.
@@ -64,9 +64,9 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
     share = a.link == 0 ? 1 : b.link == 0 ? 0 : balls ? 0.5 : share;
   }
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
-  c->is_same[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
-                  c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
-                  c->normal[i] == p.normal && c->material[i] == material && c->kind[i] == kind;
+  c->is_reused[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
+                    c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
+                    c->normal[i] == p.normal && c->material[i] == material && c->kind[i] == kind;
   c->shape_a[i] = shape_a;
   c->shape_b[i] = shape_b;
   c->link_a[i] = a.link;
@@ -211,10 +211,10 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
   threads.for_each_block(n, kContactsInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
       const Hit& hit = w->hits[w->order[i].hit];
-      c->is_same[i] = hit.is_copied && i < num_old && c->shape_a[i] == hit.shape_a &&
-                      c->shape_b[i] == hit.shape_b &&
-                      c->feature[i] == w->blocks[hit.block].points[hit.point].feature;
-      if (c->is_same[i] != 0) continue;
+      c->is_reused[i] = hit.is_reused && i < num_old && c->shape_a[i] == hit.shape_a &&
+                        c->shape_b[i] == hit.shape_b &&
+                        c->feature[i] == w->blocks[hit.block].points[hit.point].feature;
+      if (c->is_reused[i] != 0) continue;
       set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
                   w->blocks[hit.block].materials[hit.material], hit.kind, i, num_old, c);
     }

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "capstan/base/parallel.h"
 #include "capstan/contacts/broad_phase.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/geometry/contact_point.h"
 #include "capstan/geometry/ray_cast.h"
 #include "capstan/model/model.h"
+#include "capstan/model/stage_scope.h"
 
 namespace capstan {
 
@@ -58,7 +58,7 @@ struct Contacts {
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
   std::vector<ContactKind> kind;
-  std::vector<char> is_same;  // as it was after the last collide(), here; never for late ones
+  std::vector<char> is_reused;  // it is that of the last collide(), in the same place; never for late ones
 
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
   std::vector<int> group_begin;
@@ -101,7 +101,7 @@ struct CollisionWorkspace {
   struct Hit {
     int link_a, link_b, shape_a, shape_b;
     int block, point, material;  // where its point and material are
-    bool is_copied;              // from the last step
+    bool is_reused;              // from the last step
     bool is_covered;             // counts only where the two links have no other contact (covered.h)
     ContactKind kind;
     double way, near_a, near_b;  // [m] to go until they meet; what the travel of each does for it
@@ -159,17 +159,14 @@ struct Forecast {
 // presses them together have contacts, too: the laws that glide (sap, similar: mu (dt + tau) v above the
 // surface) would lose them otherwise.
 //
-// Shapes of objects that are `asleep` ([objects], or empty for none) are not tested against each other, nor
-// against the world. Objects that are `unchanged` (likewise) have the very poses and velocities that the
-// workspace saw last, with the same forecast and `contacts`, and their surfaces move as then: what was
-// found of pairs of these and of the world is copied. Contacts have the same bits for any number of threads,
-// and without `unchanged`.
+// Shapes of objects that are asleep are not tested against each other, nor against the world. What was found
+// of pairs of unchanged objects, and of these and the world, is reused: `contacts` and the workspace are
+// those of the last call, with the same forecast. Contacts have the same bits for any number of threads.
 void collide(const Model& model, const Placement& placement, const Forecast& forecast,
-             std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
-             CollisionWorkspace* workspace, Contacts* contacts);
+             const StageScope& scope, CollisionWorkspace* workspace, Contacts* contacts);
 inline void collide(const Model& model, const Placement& placement, const Forecast& forecast,
                     CollisionWorkspace* workspace, Contacts* contacts) {
-  collide(model, placement, forecast, {}, {}, Threads(1), workspace, contacts);
+  collide(model, placement, forecast, StageScope{}, workspace, contacts);
 }
 
 // Pose of a shape in the world.

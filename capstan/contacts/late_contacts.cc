@@ -102,7 +102,7 @@ bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
 }
 
 // Whether a pair may be deeper where it goes than its contacts tell.
-bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const char> asleep,
+bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope& scope,
                  const Contacts& contacts, const CollisionWorkspace& collision, const LateWorkspace& w) {
   if (w.is_news[pair.a] == 0 && w.is_news[pair.b] == 0) return false;
   if (!overlaps(w.end_boxes[pair.a], w.end_boxes[pair.b])) return false;
@@ -114,9 +114,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, std::span<const c
   if (motion < tolerance) return false;
   const int shape_a = collision.shape[pair.a], shape_b = collision.shape[pair.b];
   const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
-  const auto rests = [&](int link) {
-    return link == 0 || (!asleep.empty() && asleep[model.links[link].object] != 0);
-  };
+  const auto rests = [&](int link) { return link == 0 || scope.is_asleep(model.links[link].object); };
   if (rests(sa.link) && rests(sb.link)) return false;
   // collide() looked where the led motion goes, if pairs were near by the velocities before the step and
   // gravity: not what a strong drive sets in motion.
@@ -182,8 +180,9 @@ bool is_fast(double way, const LateWorkspace& w) {
 }
 
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
-                     std::span<const char> asleep, const Contacts& contacts, const Threads& threads,
-                     CollisionWorkspace* collision, LateWorkspace* w) {
+                     const Contacts& contacts, const StageScope& scope, CollisionWorkspace* collision,
+                     LateWorkspace* w) {
+  const Threads& threads = scope.threads;
   w->pairs.clear();
   w->objects.clear();
   const auto each_object = [&](const auto& f) {
@@ -209,7 +208,7 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
   w->is_late.resize(pairs.size());
   threads.for_each_block(static_cast<int>(pairs.size()), kPairsToLookAt, [&](int begin, int end) {
     for (int i = begin; i < end; ++i)
-      w->is_late[i] = may_be_late(model, pairs[i], asleep, contacts, *collision, *w);
+      w->is_late[i] = may_be_late(model, pairs[i], scope, contacts, *collision, *w);
   });
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (w->is_late[i] == 0) continue;

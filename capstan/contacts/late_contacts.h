@@ -98,8 +98,8 @@ bool is_fast(double way, const LateWorkspace& workspace);
 // were found with, at `placement`; objects may be asleep as in collide(). Pairs that were looked at in this
 // step and go where they went then are left out.
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
-                     std::span<const char> asleep, const Contacts& contacts, const Threads& threads,
-                     CollisionWorkspace* collision, LateWorkspace* workspace);
+                     const Contacts& contacts, const StageScope& scope, CollisionWorkspace* collision,
+                     LateWorkspace* workspace);
 
 // Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
 // any.

@@ -127,7 +127,7 @@ void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, B
   for (int k = old.hit_begin; k < old.hit_end; ++k) {
     Hit& hit = block->hits.emplace_back(from.hits[k]);
     block->points.push_back(from.points[hit.point]);
-    hit.is_copied = true;
+    hit.is_reused = true;
     hit.block = id;
     hit.point = static_cast<int>(block->points.size()) - 1;
     hit.material = static_cast<int>(block->materials.size());
@@ -141,8 +141,7 @@ void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, B
 // themselves; those of a body with a contact then as if it stood still from when it is met; until there are
 // no more. Here for the pairs [begin, end).
 void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int begin, int end, double glide,
-                   std::span<const char> asleep, std::span<const char> unchanged, int id,
-                   CollisionWorkspace* w) {
+                   const StageScope& scope, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
   clear(block);
   const auto is_all = [&](std::span<const char> objects, int link_a, int link_b) {
@@ -150,7 +149,7 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int 
     return !objects.empty() && is(link_a) && is(link_b);
   };
   auto old = w->old_found.end();
-  if (!unchanged.empty() && begin < end)
+  if (!scope.unchanged.empty() && begin < end)
     old = std::lower_bound(w->old_found.begin(), w->old_found.end(), pairs[begin],
                            [](const Found& x, const ColliderPair& pair) { return x.pair < pair; });
   for (int k = begin; k < end; ++k) {
@@ -159,9 +158,9 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int 
     const int first = static_cast<int>(block->hits.size());
     found = {pair, id, first, first, false, -kInfinity};
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
-    if (!can_collide(a.collider.type, b.collider.type) || is_all(asleep, a.link, b.link)) continue;
+    if (!can_collide(a.collider.type, b.collider.type) || is_all(scope.asleep, a.link, b.link)) continue;
     while (old != w->old_found.end() && old->pair < pair) ++old;
-    if (old != w->old_found.end() && old->pair == pair && is_all(unchanged, a.link, b.link)) {
+    if (old != w->old_found.end() && old->pair == pair && is_all(scope.unchanged, a.link, b.link)) {
       copy_hits(w->old_blocks, *old, id, block);
       found.apart = old->apart;
       found.waits = old->waits;
@@ -221,7 +220,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
                    int end, int id, CollisionWorkspace* w) {
   constexpr double kSlack = 2;  // of how deep the links stand
   Block* block = &w->blocks[id];
-  const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_copied; };
+  const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_reused; };
   if (std::none_of(block->hits.begin(), block->hits.end(), is_apart)) return;
   std::swap(block->hits, block->old_hits);
   block->hits.clear();
@@ -299,7 +298,7 @@ void list_by_link(int num_links, int num_items, const F& links, std::vector<int>
 
 // Goes on with those that waited for a body to be stopped, in block 0, in the order in which that may happen
 // (Dijkstra's). What sleeps has been stopped.
-void collide_waiting(const Model& model, double glide, std::span<const char> asleep, CollisionWorkspace* w) {
+void collide_waiting(const Model& model, double glide, const StageScope& scope, CollisionWorkspace* w) {
   const int num_links = model.num_links();
   w->stop.assign(num_links, 1);
   w->queue.clear();
@@ -309,8 +308,8 @@ void collide_waiting(const Model& model, double glide, std::span<const char> asl
     w->queue.push_back({part, link});
     std::push_heap(w->queue.begin(), w->queue.end(), std::greater());
   };
-  for (int l = 1; l < num_links && !asleep.empty(); ++l) {
-    if (asleep[model.links[l].object] != 0) stop(l, 0);
+  for (int l = 1; l < num_links && !scope.asleep.empty(); ++l) {
+    if (scope.is_asleep(model.links[l].object)) stop(l, 0);
   }
   for (const Hit& hit : w->hits) {
     stop(hit.link_a, when(hit, 1, 1));
@@ -442,8 +441,8 @@ void calc_led_velocities(const Model& model, const Placement& placement, const F
 }
 
 void collide_within_reach(const Model& model, const Placement& placement, const Forecast& forecast,
-                          double glide, std::span<const char> asleep, std::span<const char> unchanged,
-                          const Threads& threads, CollisionWorkspace* w, Contacts* contacts) {
+                          double glide, const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
+  const Threads& threads = scope.threads;
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     place_colliders(model, placement, forecast.velocity, forecast.dt, glide, begin, end, w);
   });
@@ -456,7 +455,7 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
   if (static_cast<int>(w->blocks.size()) < num_blocks) w->blocks.resize(num_blocks);
   w->found.resize(n);
   threads.for_each(num_blocks, [&](int i) {
-    collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, asleep, unchanged, i, w);
+    collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, scope, i, w);
   });
   if (forecast.velocity != nullptr) {
     calc_led_velocities(model, placement, forecast, threads, w);
@@ -473,7 +472,7 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
   }
   if (!w->waiting.empty()) {
     const std::size_t before = w->blocks[0].hits.size();
-    collide_waiting(model, glide, asleep, w);
+    collide_waiting(model, glide, scope, w);
     w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, threads, w, contacts);
@@ -527,14 +526,13 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
 }
 
 void collide(const Model& model, const Placement& placement, CollisionWorkspace* w, Contacts* contacts) {
-  collide_within_reach(model, placement, {}, 0, {}, {}, Threads(1), w, contacts);
+  collide_within_reach(model, placement, {}, 0, {}, w, contacts);
 }
 
 void collide(const Model& model, const Placement& placement, const Forecast& forecast,
-             std::span<const char> asleep, std::span<const char> unchanged, const Threads& threads,
-             CollisionWorkspace* w, Contacts* contacts) {
+             const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
   collide_within_reach(model, placement, forecast, forecast.glides ? glide_ratio(model, forecast.dt) : 0,
-                       asleep, unchanged, threads, w, contacts);
+                       scope, w, contacts);
 }
 
 }  // namespace capstan

@@ -217,8 +217,7 @@ Motion make_motion(const Model& model) {
 }
 
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, std::span<const char> asleep, std::span<const char> unchanged,
-                      const Threads& threads, Motion* motion) {
+                      const Scheme& scheme, const StageScope& scope, Motion* motion) {
   check_sizes(model, state, input);
   if (motion->v_star.size() != model.num_velocities()) {
     throw InputError({}, "the workspace is that of another model, or was made before an object was added",
@@ -234,7 +233,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   }
   const bool is_placed = take_placement(state.q, &s.momentum, &motion->placement);
   const auto place_batch = [&](MotionBatch& b) {
-    if (all_are(unchanged, b)) return;
+    if (all_are(scope.unchanged, b)) return;
     for (int t = b.tree_begin; t < b.tree_end && !is_placed; ++t) {
       if (copy_placement(model, s.momentum, state.q, t, &motion->placement)) continue;
       calc_placement(model, state.q, &motion->placement, model.trees[t].link_begin, model.trees[t].link_end);
@@ -242,11 +241,11 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
   };
   const auto balance_batch = [&](MotionBatch& b) {
-    if (all_are(unchanged, b)) {
+    if (all_are(scope.unchanged, b)) {
       if (b.has_forces && model.options.conserve_momentum) b.of(s.external) += b.of(s.tau);
       return;
     }
-    if (all_are(asleep, b)) {
+    if (all_are(scope.asleep, b)) {
       b.of(motion->v_star).setZero();
       b.iterations = 0;
       b.residual = 0;
@@ -275,14 +274,14 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   };
   const auto are_unchanged = [&](const MotionLanes& lanes) {
     return std::all_of(lanes.batches.begin(), lanes.batches.end(),
-                       [&](int i) { return all_are(unchanged, s.batches[i]); });
+                       [&](int i) { return all_are(scope.unchanged, s.batches[i]); });
   };
   const auto place_lanes = [&](MotionLanes& lanes) {
     if (!are_unchanged(lanes)) place(model, state, is_placed, lanes, motion);
   };
   const auto balance_lanes = [&](MotionLanes& lanes) {
     std::array<bool, 4> is_left;
-    for (int i = 0; i < 4; ++i) is_left[i] = all_are(asleep, s.batches[lanes.batches[i]]);
+    for (int i = 0; i < 4; ++i) is_left[i] = all_are(scope.asleep, s.batches[lanes.batches[i]]);
     if (scheme.theta > 0 || are_unchanged(lanes) || !std::count(is_left.begin(), is_left.end(), false)) {
       is_left.fill(true);
     } else {
@@ -302,7 +301,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   if (input.body_forces.empty()) {
     calc_external(model, motion->placement, input, &s.external);
     for_all(  // both while what was placed is in the cache
-        s, threads,
+        s, scope.threads,
         [&](MotionLanes& lanes) {
           place_lanes(lanes);
           balance_lanes(lanes);
@@ -312,9 +311,9 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
           balance_batch(b);
         });
   } else {
-    for_all(s, threads, place_lanes, place_batch);
+    for_all(s, scope.threads, place_lanes, place_batch);
     calc_external(model, motion->placement, input, &s.external);
-    for_all(s, threads, balance_lanes, balance_batch);
+    for_all(s, scope.threads, balance_lanes, balance_batch);
   }
   motion->iterations = 0;
   motion->residual = 0;
@@ -323,7 +322,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     const Object& object = model.objects[i];
     place_object(model, state.q, i, &motion->placement);
     calc_twists(model, motion->placement, state.v, i, &motion->velocity.V);
-    if (!asleep.empty() && asleep[i] != 0) {
+    if (scope.is_asleep(i)) {
       motion->v_star.segment(object.dof_begin, object.num_dofs()).setZero();
       continue;
     }

@@ -23,11 +23,11 @@
 #include <memory>
 #include <span>
 
-#include "capstan/base/parallel.h"
 #include "capstan/dynamics/drives.h"
 #include "capstan/dynamics/forces.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/dynamics/tree_derivatives.h"
+#include "capstan/model/stage_scope.h"
 #include "capstan/state/state.h"
 
 namespace capstan {
@@ -73,15 +73,13 @@ struct Motion {
 Motion make_motion(const Model& model);
 
 // Computes v* and A from a state. `motion` holds the result, which has the same bits for any number of
-// threads. Trees that are `asleep` ([trees], or empty for none) get v* = 0 and keep an old A. For trees that
-// are `unchanged` (likewise), `motion` has the result already: nothing that it comes from is other than at
-// the last call, and no drive was released.
+// threads. Objects that are asleep get v* = 0 and keep an old A. For trees that are unchanged since the last
+// call `motion` has the result already, if no drive was released.
 void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
-                      const Scheme& scheme, std::span<const char> asleep, std::span<const char> unchanged,
-                      const Threads& threads, Motion* motion);
+                      const Scheme& scheme, const StageScope& scope, Motion* motion);
 inline void calc_free_motion(const Model& model, const State& state, const Input& input, double dt,
                              const Scheme& scheme, Motion* motion) {
-  calc_free_motion(model, state, input, dt, scheme, {}, {}, Threads(1), motion);
+  calc_free_motion(model, state, input, dt, scheme, StageScope{}, motion);
 }
 
 // Corrects the root velocity of one tree in v, the velocities after constraints: for trees that only

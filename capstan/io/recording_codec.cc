@@ -238,7 +238,7 @@ RecordingHeader decode_header(const Bytes& bytes) {
   constexpr int kMany = 100'000'000;
   o.integrator = static_cast<Integrator>(integer(0, static_cast<int>(Integrator::midpoint)));
   o.contact.law = static_cast<ContactLaw>(integer(0, static_cast<int>(kContactLawNames.size()) - 1));
-  o.contact.normal_law = static_cast<NormalLaw>(integer(0, static_cast<int>(NormalLaw::kelvin_voigt)));
+  o.contact.normal_law = static_cast<NormalLaw>(integer(0, static_cast<int>(kNormalLawNames.size()) - 1));
   o.newton.max_iterations = integer(0, kMany);
   o.fail_if_not_converged = integer(0, 1) != 0;
   o.sleep.on = integer(0, 1) != 0;

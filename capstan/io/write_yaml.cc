@@ -364,10 +364,10 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   if (o.integrator != plain.integrator) options.add("integrator", integrator_name(o.integrator));
   const ContactOptions& contact = o.contact;
   if (contact.law != plain.contact.law) {
-    options.add("contact_law", kContactLawNames[static_cast<std::size_t>(contact.law)]);
+    options.add("contact_law", traits(contact.law).name);
   }
   if (contact.normal_law != plain.contact.normal_law) {
-    options.add("normal_law", kNormalLawNames[static_cast<std::size_t>(contact.normal_law)]);
+    options.add("normal_law", traits(contact.normal_law).name);
   }
   options.scalar("sigma", contact.sigma, plain.contact.sigma)
       .scalar("beta", contact.beta, plain.contact.beta)

@@ -55,12 +55,13 @@ void read_options(YamlFields* root, Options* options) {
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);
   fields.done();
-  if (contact.law == ContactLaw::sap) {
-    fields.no_effect("normal_law", "contact_law sap has its own, kelvin_voigt",
+  const std::string name = traits(contact.law).name;
+  if (traits(contact.law).has_own_normal_law) {
+    fields.no_effect("normal_law", "contact_law " + name + " has its own, kelvin_voigt",
                      "remove it, or take another law");
   }
-  if (contact.law == ContactLaw::lagged || contact.law == ContactLaw::similar) {
-    fields.no_effect("sigma", "contact_law lagged and similar have stiction_tolerance only",
+  if (!traits(contact.law).has_sigma) {
+    fields.no_effect("sigma", "contact_law " + name + " has stiction_tolerance only",
                      "set stiction_tolerance of the materials, or take contact_law regularized_lagged");
   }
   if (!options->sleep.on) {

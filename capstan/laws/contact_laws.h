@@ -29,14 +29,29 @@ namespace capstan {
 template <class F>
 decltype(auto) with_law(ContactLaw law, NormalLaw normal_law, F&& f) {
   const auto with_normal = [&]<class Normal>(Normal) -> decltype(auto) {
-    if (law == ContactLaw::similar) return f(Similar<Normal>());
-    if (law == ContactLaw::lagged) return f(Lagged<Normal>());
-    return f(RegularizedLagged<Normal>());
+    switch (law) {
+      case ContactLaw::sap:
+        break;
+      case ContactLaw::lagged:
+        return f(Lagged<Normal>());
+      case ContactLaw::similar:
+        return f(Similar<Normal>());
+      case ContactLaw::regularized_lagged:
+      case ContactLaw::coulomb:
+        return f(RegularizedLagged<Normal>());
+    }
+    __builtin_unreachable();
   };
   if (law == ContactLaw::sap) return f(Sap());
-  if (normal_law == NormalLaw::hertz) return with_normal(Hertz());
-  if (normal_law == NormalLaw::kelvin_voigt) return with_normal(KelvinVoigt());
-  return with_normal(HuntCrossley());
+  switch (normal_law) {
+    case NormalLaw::hunt_crossley:
+      return with_normal(HuntCrossley());
+    case NormalLaw::hertz:
+      return with_normal(Hertz());
+    case NormalLaw::kelvin_voigt:
+      return with_normal(KelvinVoigt());
+  }
+  __builtin_unreachable();
 }
 
 ContactData make_contact(ContactLaw law, NormalLaw normal_law, const ContactInput& input);

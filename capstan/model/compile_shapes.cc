@@ -94,10 +94,10 @@ void check_material(const Material& m, Diagnostics& d) {
 void tell_unused_by_law(const Scene& scene, Diagnostics& d) {
   const ContactOptions& o = scene.options.contact;
   const Material plain;
-  const bool is_sap = o.law == ContactLaw::sap, relaxes = is_sap || o.normal_law == NormalLaw::kelvin_voigt;
-  const std::string law = is_sap
-                              ? "contact_law sap"
-                              : fmt::format("normal_law {}", kNormalLawNames[static_cast<int>(o.normal_law)]);
+  const bool relaxes = traits(acting_normal_law(o)).relaxes;
+  const std::string law = traits(o.law).has_own_normal_law
+                              ? fmt::format("contact_law {}", traits(o.law).name)
+                              : fmt::format("normal_law {}", traits(o.normal_law).name);
   const auto tell = [&](const std::string& what, const std::string& why, const char* remedy,
                         auto&& is_unused) {
     const Material* first = nullptr;
@@ -122,8 +122,9 @@ void tell_unused_by_law(const Scene& scene, Diagnostics& d) {
          "write 'relaxation_time' [s], or take normal_law hunt_crossley",
          [&](const Material& m) { return has_dissipation(m) && m.relaxation_time < 0; });
   }
-  if (is_sap) {
-    tell("stiction_tolerance", "contact_law sap has sigma in its place", "set sigma in the options",
+  if (traits(o.law).is_projection) {
+    tell("stiction_tolerance", fmt::format("contact_law {} has sigma in its place", traits(o.law).name),
+         "set sigma in the options",
          [&](const Material& m) { return m.stiction_tolerance != plain.stiction_tolerance; });
   }
 }

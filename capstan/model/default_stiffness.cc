@@ -58,7 +58,7 @@ void set_default_stiffness(Model* model) {
   const std::vector<double> sizes = calc_sizes(*model);
   const double gravity = model->options.gravity.norm();
   const ContactOptions& laws = model->options.contact;
-  const bool is_hertz = laws.normal_law == NormalLaw::hertz && laws.law != ContactLaw::sap;
+  const bool is_hertz = traits(acting_normal_law(laws)).exponent == 1.5;
   std::vector<double> stiffness(model->trees.size(), kLeastStiffness);
   double most = kLeastStiffness;
   for (std::size_t t = 0; t < model->trees.size(); ++t) {

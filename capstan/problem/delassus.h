@@ -28,9 +28,9 @@ struct Delassus {
   // are known before.
   const AssemblyWorkspace::Inverse& inverse(int tree) const {
     AssemblyWorkspace::Inverse& inverse = w.inverse[tree];
-    if (!inverse.known) {
+    if (!inverse.is_valid) {
       calc_inverse(tree);
-      inverse.known = true;
+      inverse.is_valid = true;
     }
     return inverse;
   }

@@ -50,7 +50,11 @@ void add_drives(const State& state, const Scheme& scheme, Motion* motion, Assemb
   for (std::size_t t = 0; t < trees.size(); ++t) trees[t] = trees[t] && !workspace->is_released[t];
   const std::size_t before = motion->released.size();
   release_drives(model, state, problem->dt, scheme, trees, motion);
-  for (std::size_t t = 0; t < trees.size(); ++t) workspace->is_released[t] |= trees[t] != 0;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    if (trees[t] == 0) continue;
+    workspace->is_released[t] = 1;
+    if (t < model.trees.size()) workspace->inverse[t].is_valid = false;  // A is another one now
+  }
   for (const ReleasedDrive& drive : std::span(motion->released).subspan(before)) {
     const Transmission& transmission = motion->drives[drive.drive].transmission;
     if (transmission.terms.size() == 1) {

@@ -96,8 +96,8 @@ struct Problem {
 struct AssemblyWorkspace {
   VecX column;  // [dofs]
   struct Inverse {
-    bool known = false;    // in this step
-    bool is_body = false;  // a lone rigid body, its frame in the centre of mass: matrix is (1 / m, turn)
+    bool is_valid = false;  // for the A of this step
+    bool is_body = false;   // a lone rigid body, its frame in the centre of mass: matrix is (1 / m, turn)
     Mat6 matrix;
     Mat3 turn_W;
   };
@@ -115,23 +115,31 @@ struct AssemblyWorkspace {
   std::vector<char> has_constraint, is_released;  // [objects] for add_drives(): now; in this step before
   std::vector<ConstraintGroup> old_groups;        // of the last step
   std::vector<GroupPart> old_parts;
-  // [groups] that the problem has from the last step, bit for bit and in the same place: contacts alone.
-  std::vector<char> kept;
+  std::vector<char> reused_groups;  // [groups] of contacts that the problem has from the last step
+};
+
+// What a problem is built from.
+struct StepData {
+  const State& state;
+  const Input& input;
+  const Motion& motion;
+  const Contacts& contacts;
 };
 
 // Builds the problem of a step: contacts at q0, limits and constraints of the model that may act. Objects
-// that are `asleep` ([objects], or empty for none) have no constraints. Of objects that are `unchanged`
-// (likewise) since the last call, with the same workspace and problem, A and all velocities are what they
-// were: contacts among them that have not changed either are not made anew.
-void assemble(const Model& model, const State& state, const Input& input, const Motion& motion,
-              const Contacts& contacts, double dt, const ContactOptions& options,
-              AssemblyWorkspace* workspace, Problem* problem, std::span<const char> asleep = {},
-              std::span<const char> unchanged = {}, const Threads& threads = Threads(1));
+// that are asleep have no constraints. Groups of reused contacts among unchanged objects are reused, with the
+// workspace and problem of the last call.
+void assemble(const Model& model, const StepData& data, double dt, const ContactOptions& options,
+              const StageScope& scope, AssemblyWorkspace* workspace, Problem* problem);
+inline void assemble(const Model& model, const StepData& data, double dt, const ContactOptions& options,
+                     AssemblyWorkspace* workspace, Problem* problem) {
+  assemble(model, data, dt, options, StageScope{}, workspace, problem);
+}
 
 // Adds the contacts from group `first_group` on, which are late, to a problem that has all the others. What
 // is there keeps its place: groups and contacts that come in are the last.
-void add_late_contacts(const State& state, const Input& input, const Contacts& contacts, int first_group,
-                       AssemblyWorkspace* workspace, Problem* problem, const Threads& threads = Threads(1));
+void add_late_contacts(const StepData& data, int first_group, const StageScope& scope,
+                       AssemblyWorkspace* workspace, Problem* problem);
 
 // On trees with constraints, actuators with limits of force become constraints, too (dynamics/drives.h): they
 // leave v* and A of the motion that the problem was assembled from. Once more after add_late_contacts().

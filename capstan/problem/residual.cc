@@ -76,7 +76,7 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
       double cost;
       Law::evaluate(data, velocity, &cost, &expected, nullptr);
       r->cost += cost;
-      if (problem.options.law == ContactLaw::sap) slackness += calc_slackness(data, velocity, gamma);
+      if (traits(problem.options.law).is_projection) slackness += calc_slackness(data, velocity, gamma);
       r->law = std::max(r->law, (gamma - expected).norm());
       r->largest_impulse = std::max(r->largest_impulse, gamma.norm());
       const Vec2 slip = (velocity + data.bias).head<2>();

@@ -30,7 +30,7 @@ void IslandSolver::begin(const Problem& p, const Islands& islands, const Island&
   laws.resize(6 * system.num_groups());
   dof_laws.resize(system.num_dof_laws());
   bounds.clear();
-  if (p.options.law == ContactLaw::coulomb) {
+  if (traits(p.options.law).finds_bounds) {
     bounds.resize(system.num_contacts());
     for_each([&](auto, int i, int at) { bounds[at].n0 = bounds[at].first_n0 = bounds_of_all[i]; },
              [](int, int, int) {});
@@ -270,8 +270,7 @@ void IslandSolver::solve_from_best(const NewtonOptions& options, double best, Is
     if (cost < best) best = cost, v_best = v;
   }
   v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
-  const ContactLaw law = problem().options.law;
-  const bool stiff_friction = law != ContactLaw::sap && !contacts.empty();
+  const bool stiff_friction = !traits(problem().options.law).is_projection && !contacts.empty();
   solve_line_search(options, options.relative_tolerance,
                     stiff_friction ? std::min(options.max_iterations, result->iterations + kPatience)
                                    : options.max_iterations,

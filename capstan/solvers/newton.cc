@@ -60,22 +60,22 @@ struct NewtonWorkspace::Solvers {
   Solver take(int num_dofs);
   void put_back(int num_dofs, Solver solver);
   void make_blocks(const Problem& problem, const Islands& islands);
-  void find_kept(const Problem& problem, std::span<const char> kept, std::vector<char>* is_kept);
+  void find_reused(const Problem& problem, std::span<const char> reused_groups, std::vector<char>* is_reused);
   void find_idle(const Problem& problem, const NewtonOptions& options, const Threads& threads,
-                 const std::vector<char>& is_kept);
+                 const std::vector<char>& is_reused);
   void calc_sizes(const Problem& problem, const Islands& islands);
   void assign_idle(const Problem& problem, const Islands& islands);
   bool wake(const Problem& problem, const Islands& islands, bool only_closed, const VecX& v);
   bool has_new(const Islands& islands, int island) const;
 };
 
-// Objects all whose groups, and those of all objects that these connect, are `kept`.
-void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const char> kept,
-                                         std::vector<char>* is_kept) {
+// Objects all whose groups, and those of all objects that these connect, are reused.
+void NewtonWorkspace::Solvers::find_reused(const Problem& problem, std::span<const char> reused_groups,
+                                           std::vector<char>* is_reused) {
   const Model& model = *problem.model;
   const int n = model.num_objects(), num_groups = static_cast<int>(problem.groups.size());
-  is_kept->assign(n, false);
-  if (std::none_of(kept.begin(), kept.end(), [](char x) { return x != 0; })) return;
+  is_reused->assign(n, false);
+  if (std::none_of(reused_groups.begin(), reused_groups.end(), [](char x) { return x != 0; })) return;
   root.resize(n);
   for (int t = 0; t < n; ++t) root[t] = t;
   const auto find = [&](int t) {
@@ -94,19 +94,19 @@ void NewtonWorkspace::Solvers::find_kept(const Problem& problem, std::span<const
     root[std::max(a, b)] = std::min(a, b);
   });
   // At the roots: a group that is not kept undoes what others say.
-  for_each_part([&](int, int, int t) { (*is_kept)[find(t)] = true; });
+  for_each_part([&](int, int, int t) { (*is_reused)[find(t)] = true; });
   for_each_part([&](int g, int, int t) {
-    if (g >= static_cast<int>(kept.size()) || kept[g] == 0) (*is_kept)[find(t)] = false;
+    if (g >= static_cast<int>(reused_groups.size()) || reused_groups[g] == 0) (*is_reused)[find(t)] = false;
   });
-  for (const DofLaw& law : problem.dof_laws) (*is_kept)[find(model.dofs[law.dof].object)] = false;
-  for (int t = 0; t < n; ++t) (*is_kept)[t] = (*is_kept)[find(t)];
+  for (const DofLaw& law : problem.dof_laws) (*is_reused)[find(model.dofs[law.dof].object)] = false;
+  for (int t = 0; t < n; ++t) (*is_reused)[t] = (*is_reused)[find(t)];
 }
 
 // Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
 // step, so that a rest has the same islands all the time. (A line search has its whole cost from the
 // beginning.)
 void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options,
-                                         const Threads& threads, const std::vector<char>& is_kept) {
+                                         const Threads& threads, const std::vector<char>& is_reused) {
   const auto velocity_in = [&](const VecX& v) {
     return [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; };
   };
@@ -117,7 +117,7 @@ void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOpt
   threads.for_each_block(num_groups, kGroupsInBlock, [&](int begin, int end) {
     for (int g = begin; g < end; ++g) {
       const ConstraintGroup& group = problem.groups[g];
-      if (acts_on(is_kept, problem, group)) continue;  // it is what it was
+      if (acts_on(is_reused, problem, group)) continue;  // it is what it was
       uses[g] = kNew;
       if (options.globalization != Globalization::primal_dual || group.contact_begin == group.contact_end)
         continue;
@@ -273,27 +273,27 @@ NewtonWorkspace make_newton_workspace(const Model& model) {
 }
 
 SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
-                          NewtonWorkspace* workspace, std::span<const char> kept) {
+                          NewtonWorkspace* workspace, std::span<const char> reused_groups) {
   SolverReport report;
   const Model& model = *problem.model;
-  workspace->solvers->find_kept(problem, kept, &workspace->is_kept);
+  workspace->solvers->find_reused(problem, reused_groups, &workspace->is_reused);
   workspace->v = problem.motion->v_star;
   for (int i = 0; i < model.num_objects(); ++i) {
     const Object& object = model.objects[i];
-    if (workspace->is_kept[i] != 0)
+    if (workspace->is_reused[i] != 0)
       workspace->v.segment(object.dof_begin, object.num_dofs()) =
           problem.v0.segment(object.dof_begin, object.num_dofs());
   }
   workspace->impulse.resize(problem.contacts.size());
   for (const ConstraintGroup& group : problem.groups) {
-    if (acts_on(workspace->is_kept, problem, group)) continue;
+    if (acts_on(workspace->is_reused, problem, group)) continue;
     std::fill(workspace->impulse.begin() + group.contact_begin,
               workspace->impulse.begin() + group.contact_end, Vec3::Zero());
   }
   workspace->bound.clear();
   workspace->law_impulse.clear();
   workspace->dof_impulse.clear();
-  workspace->solvers->find_idle(problem, options, threads, workspace->is_kept);
+  workspace->solvers->find_idle(problem, options, threads, workspace->is_reused);
   solve_newton_further(problem, options, threads, workspace, &report);
   return report;
 }
@@ -323,7 +323,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     s.order.clear();
     for (int i = 0; i < static_cast<int>(islands.list.size()); ++i) {
       const bool begins =
-          report.rounds == 0 && workspace->is_kept[islands.objects[islands.list[i].object_begin]] == 0;
+          report.rounds == 0 && workspace->is_reused[islands.objects[islands.list[i].object_begin]] == 0;
       if (begins || s.has_new(islands, i) || result_of(i).interrupted) s.order.push_back(i);
     }
     come_in = come_in && !s.order.empty();
@@ -338,7 +338,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     for (const int i : s.order) {
       const Island& island = islands.list[i];
       for (int k = island.object_begin; k < island.object_end; ++k)
-        workspace->is_kept[islands.objects[k]] = false;
+        workspace->is_reused[islands.objects[k]] = false;
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
       solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());

@@ -79,19 +79,19 @@ struct NewtonWorkspace {
 
   Islands islands;  // of the contacts and constraints that act
 
-  std::vector<char> is_kept;  // [objects] whose answer is that of the solve before
+  std::vector<char> is_reused;  // [objects] whose answer is that of the solve before
 
   struct Solvers;
   std::shared_ptr<Solvers> solvers;
 };
 NewtonWorkspace make_newton_workspace(const Model& model);
 
-// Islands are solved on all `threads`; the answer has the same bits for any number of them. `kept` groups
+// Islands are solved on all `threads`; the answer has the same bits for any number of them. reused groups
 // ([groups], the rest and empty: none) are those of the problem that the workspace was last used for, bit for
 // bit and in the same place, and of its answer came the v0 of their objects: where nothing else acts, that
 // answer, which is v0, is this one's, too.
 SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, const Threads& threads,
-                          NewtonWorkspace* workspace, std::span<const char> kept = {});
+                          NewtonWorkspace* workspace, std::span<const char> reused_groups = {});
 inline SolverReport solve_newton(const Problem& problem, const NewtonOptions& options,
                                  NewtonWorkspace* workspace) {
   return solve_newton(problem, options, Threads(1), workspace);

@@ -327,8 +327,7 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
   }
   if (rounds == 0) return 0;
   calc_contact_velocities(problem, w.new_drift, &w.v_drift);
-  const bool looks_beyond =
-      problem.options.law == ContactLaw::sap || problem.options.normal_law == NormalLaw::kelvin_voigt;
+  const bool looks_beyond = traits(acting_normal_law(problem.options)).relaxes;
   for (int i = 0; i < contacts.size(); ++i) {
     const double tau = contacts.material[i].relaxation_time, drift = w.v_drift[i].z();
     all_contacts->gap_rate[i] += drift;

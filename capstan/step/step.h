@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <stdexcept>
 #include <string>
 
 #include "capstan/contacts/late_contacts.h"
@@ -14,6 +13,8 @@
 #include "capstan/state/state.h"
 #include "capstan/step/bounce.h"
 #include "capstan/step/close_loops.h"
+#include "capstan/step/failures.h"
+#include "capstan/step/mechanics.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
 #include "capstan/step/withdraw.h"
@@ -37,23 +38,11 @@ struct Report {
   int bounce_rounds = 0;       // of impacts with restitution (step/bounce.h)
   int asleep = 0;              // trees that sleep after the step
   int woken = 0;               // trees that woke in it
-  int kept = 0;         // trees whose answer is, bit for bit, that of the step before (step/unchanged.h)
-  double deepest = 0;   // [m] largest overlap at the beginning of the step
-  SolverReport solver;  // the contact problem; momentum_residual is the certificate
-  Residual judge;       // of the solver's answer, evaluated apart from it; zeros where options say no judge
+  int reused = 0;              // objects whose answer is that of the step before (model/stage_scope.h)
+  double deepest = 0;          // [m] largest overlap at the beginning of the step
+  SolverReport solver;         // the contact problem; momentum_residual is the certificate
+  Residual judge;  // of the solver's answer, evaluated apart from it; zeros where options say no judge
   StepTimes times;
-};
-
-// A step could not be made; the state before it is intact. what() says when, where and why.
-class StepFailure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// A step was given up because somebody asked for that (StepOptions::stop).
-class StepStopped : public StepFailure {
- public:
-  using StepFailure::StepFailure;
 };
 
 // Memory that steps of one model work in; made once, so that a step allocates nothing.
@@ -73,7 +62,6 @@ struct Workspace {
   SleepWorkspace sleep;
   UnchangedWorkspace unchanged;
   State next;  // between steps: the state that the last one began with
-  std::vector<char> tree_kind;
   Threads threads;
 
   // In a .cc file: to move and to free all this is much code, which else every file would compile.
@@ -87,12 +75,7 @@ Workspace make_workspace(const Model& model);
 // What the solver of the last step answered, for the judge.
 Answer answer(const Workspace& workspace);
 
-struct StepOptions {
-  double dt = 0.005;  // [s]
-  Integrator integrator = Integrator::semi_implicit;
-  ContactOptions contact = {};
-  NewtonOptions newton = {};
-  SleepOptions sleep = {};
+struct StepOptions : StepSettings {   // dt, integrator, contact, newton, sleep: all that an answer depends on
   int threads = 1;                    // changes how long a step takes, never its result
   bool judge = true;                  // grade the answer (Report::judge): a few percent of a step
   bool fail_if_not_converged = true;  // else the best iterate is taken, and SolverReport::converged tells
@@ -107,14 +90,5 @@ StepOptions step_options(const Model& model);  // those of the scene
 // Advances `state` by one step. Throws StepFailure, leaving `state` as it was.
 Report step(const Model& model, const StepOptions& options, const Input& input, State* state,
             Workspace* workspace);
-
-// Energies and momentum at a state, for logs and tests.
-struct Mechanics {
-  double kinetic = 0, gravity = 0, spring = 0;  // [J]
-  Vec6 momentum = Vec6::Zero();                 // (angular about the world's origin [N m s], linear [N s])
-  Vec3 center_of_mass = Vec3::Zero();           // [m]
-  double total() const { return kinetic + gravity + spring; }
-};
-Mechanics calc_mechanics(const Model& model, const State& state);
 
 }  // namespace capstan

@@ -6,11 +6,11 @@
 namespace capstan {
 namespace {
 
-void find_apt(const Model& model, std::vector<char>* is_apt) {
-  is_apt->assign(model.objects.size(), true);
-  std::fill(is_apt->begin() + static_cast<long>(model.trees.size()), is_apt->end(), char{false});
+void find_moving_alone(const Model& model, std::vector<char>* moves_alone) {
+  moves_alone->assign(model.objects.size(), true);
+  std::fill(moves_alone->begin() + static_cast<long>(model.trees.size()), moves_alone->end(), char{false});
   const auto exclude_link = [&](int link) {
-    if (link > 0) (*is_apt)[model.links[link].object] = false;
+    if (link > 0) (*moves_alone)[model.links[link].object] = false;
   };
   const auto exclude = [&](const Transmission& transmission) {
     for (const auto& term : transmission.terms) exclude_link(model.dofs[term.dof].link);
@@ -42,23 +42,24 @@ bool have_same_bits(const VecX& a, const VecX& b) {
 void find_unchanged(const Model& model, const State& before, const State& state, const Input& input,
                     const StepSettings& settings, UnchangedWorkspace* w) {
   const int n = model.num_objects();
-  if (static_cast<int>(w->is_apt.size()) != n) {
-    find_apt(model, &w->is_apt);
+  if (static_cast<int>(w->moves_alone.size()) != n) {
+    find_moving_alone(model, &w->moves_alone);
     w->is_pushed.assign(n, false);
-    w->is_known = false;
+    w->is_valid = false;
   }
-  const bool is_known = w->is_known && w->settings == settings && !settings.sleep.on &&
-                        before.a.size() == state.a.size() &&
-                        have_same_bits(w->surface_scale, input.surface_scale);
+  const bool can_reuse = w->is_valid && w->settings == settings && w->model_options == model.options &&
+                         !settings.sleep.on && before.a.size() == state.a.size() &&
+                         have_same_bits(w->surface_scale, input.surface_scale);
   w->settings = settings;
+  w->model_options = model.options;
   w->surface_scale = input.surface_scale;
   w->objects.clear();
-  if (is_known) {
+  if (can_reuse) {
     w->objects.resize(n);
     for (int t = 0; t < n; ++t) {
       const Object& object = model.objects[t];
       w->objects[t] =
-          w->is_apt[t] != 0 && w->is_pushed[t] == 0 &&
+          w->moves_alone[t] != 0 && w->is_pushed[t] == 0 &&
           have_same_bits(before.v, state.v, object.dof_begin, object.dof_end) &&
           (state.a.size() == 0 || have_same_bits(before.a, state.a, object.dof_begin, object.dof_end)) &&
           have_same_bits(before.q, state.q, object.q_begin, object.q_end);
@@ -68,7 +69,7 @@ void find_unchanged(const Model& model, const State& before, const State& state,
   const auto push = [&](int object) {
     if (object < 0) return;
     w->is_pushed[object] = true;
-    if (is_known) w->objects[object] = false;
+    if (can_reuse) w->objects[object] = false;
   };
   for (int k = 0; k < std::min<int>(input.generalized_force.size(), model.num_velocities()); ++k) {
     if (input.generalized_force[k] != 0) push(model.dofs[k].object);

@@ -1,11 +1,9 @@
-// What the last step left as it was is not computed again: an object whose every bit of q, v and a, and of
-// what acts on it, is that of the step before has its free motion in the workspace; contacts among such
-// trees, and with the world, are there, and in the problem; and where nothing else touches them, so is the
-// answer, with its certificate. No bit of any result is another than without.
+// Which objects are unchanged since the last step (model/stage_scope.h says what follows from that): every
+// bit of their q, v and a is that of the beginning of the last step, and nothing acts on them but what acted
+// then. Trees that actuators, tendons or constraints of the model act on never are, nor objects that are not
+// trees. It is the same model: who changes a model makes a new workspace, but for its options.
 //
-// (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.) Trees that actuators, tendons
-// or constraints of the model act on are always computed. It is the same model: who changes a model makes a
-// new workspace, but for its gravity and other options.
+// (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.)
 #pragma once
 
 #include <vector>
@@ -17,23 +15,24 @@
 
 namespace capstan {
 
-// All that the answer of a step depends on besides the model's parts, State and Input.
+// All that the answer of a step depends on besides model, State and Input.
 struct StepSettings {
-  double dt = 0;
+  double dt = 0.005;  // [s]
   Integrator integrator = Integrator::semi_implicit;
-  ContactOptions contact;
-  NewtonOptions newton;
-  SleepOptions sleep;
-  Options model;
+  ContactOptions contact = {};
+  NewtonOptions newton = {};
+  SleepOptions sleep = {};
   bool operator==(const StepSettings&) const = default;
 };
 
 struct UnchangedWorkspace {
   std::vector<char> objects;  // [objects] that are unchanged in this step; empty: none
 
-  bool is_known = false;     // the rest of the step's workspace is what the last one left
-  std::vector<char> is_apt;  // [objects] that nothing of the model acts on but contacts and joints
-  StepSettings settings;     // of the last step
+  bool is_valid =
+      false;  // all other workspaces are what the last step left, from its first round of contacts
+  std::vector<char> moves_alone;  // [objects] that nothing of the model acts on but contacts and joints
+  StepSettings settings;          // of the last step
+  Options model_options;
   VecX surface_scale;
   std::vector<char> is_pushed;  // [objects] by forces of the input, then or now
 };

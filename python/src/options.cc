@@ -70,7 +70,7 @@ const std::vector<std::string> kNames = {
 }  // namespace
 
 std::string contact_law_name(const StepOptions& options) {
-  return kContactLawNames[static_cast<int>(options.contact.law)];
+  return traits(options.contact.law).name;
 }
 
 void set_option(const std::string& name, nb::handle value, StepOptions* options) {

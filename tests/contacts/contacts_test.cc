@@ -397,8 +397,8 @@ TEST(Contacts, OfTreesThatStayAreThoseOfTheLastTime) {
   const auto look = [&](int threads) {
     calc_placement(model, state.q, &placement);
     calc_velocity(model, placement, state.v, &velocity);
-    collide(model, placement, {&velocity, nullptr, dt, false}, {}, unchanged, Threads(threads), &workspace,
-            &contacts);
+    collide(model, placement, {&velocity, nullptr, dt, false},
+            {.unchanged = unchanged, .threads = Threads(threads)}, &workspace, &contacts);
     CollisionWorkspace fresh = make_collision_workspace(model);
     collide(model, placement, {&velocity, nullptr, dt, false}, &fresh, &anew);
   };
@@ -415,7 +415,7 @@ TEST(Contacts, OfTreesThatStayAreThoseOfTheLastTime) {
     look(1 + k % 3);
     expect_equal(contacts, anew);
     for (int i = 0; i < contacts.size(); ++i) {
-      if (contacts.is_same[i] == 0) continue;
+      if (contacts.is_reused[i] == 0) continue;
       ++same;
       ASSERT_LT(i, before.size());
       EXPECT_EQ(before.feature[i], contacts.feature[i]);

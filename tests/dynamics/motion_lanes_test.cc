@@ -197,7 +197,7 @@ TEST(MotionLanes, ATreesBitsAreItsOwn) {
     turn(state.control, places, &turned.control);
     Motion other = make_motion(model);
     const Threads threads(places % 2 + 1);
-    calc_free_motion(model, turned, {}, 0.01, theta, {}, {}, threads, &other);
+    calc_free_motion(model, turned, {}, 0.01, theta, {.threads = threads}, &other);
     VecX q1_turned = turned.q, expected = v;
     move_on(model, turned, other.v_star, 0.01, 1, threads, &other, &q1_turned);
     turn(v, places, &expected);
@@ -229,14 +229,14 @@ TEST(MotionLanes, WhoSleepsIsLeftAloneAndWhoIsNotFiniteHarmsNobody) {
   };
   motion.A.setConstant(7);
   const std::vector<char> asleep = {0, 1, 0, 0};
-  calc_free_motion(model, state, {}, 0.01, theta, asleep, {}, Threads(1), &motion);
+  calc_free_motion(model, state, {}, 0.01, theta, {.asleep = asleep}, &motion);
   EXPECT_TRUE(part(motion.v_star, 1, 4).isZero(0));
   EXPECT_TRUE((part(motion.A, 1, 4).array() == 7).all());
   EXPECT_FALSE((part(motion.A, 2, 4).array() == 7).any());
   expect_others(1);
 
   const std::vector<char> unchanged = {1, 1, 0, 1};
-  calc_free_motion(model, state, {}, 0.01, theta, {}, unchanged, Threads(1), &motion);
+  calc_free_motion(model, state, {}, 0.01, theta, {.unchanged = unchanged}, &motion);
   EXPECT_EQ(motion.v_star, v);
 
   state.control[part(state.control, 0, 4).size() * 2] = std::numeric_limits<double>::quiet_NaN();

@@ -210,7 +210,7 @@ TEST(EffortLimits, WithoutContactTheStepIsTheFreeMotion) {
     const VecX v_star = motion.v_star;
     Problem problem;
     AssemblyWorkspace assembly;
-    assemble(model, state, {}, motion, {}, dt, {}, &assembly, &problem);
+    assemble(model, {state, {}, motion, {}}, dt, {}, &assembly, &problem);
     ASSERT_EQ(problem.num_constraints(), 0);
     ScalarLaw nothing;
     nothing.lower = nothing.upper = 0;

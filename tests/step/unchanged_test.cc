@@ -52,8 +52,8 @@ int run_beside_twin(const Scene& scene, int num_steps, int threads,
       if (act) act(i, s);
       s->report = step(s->model, s->options, s->input, &s->state, &s->workspace);
     }
-    kept += a.report.kept;
-    EXPECT_EQ(b.report.kept, 0);
+    kept += a.report.reused;
+    EXPECT_EQ(b.report.reused, 0);
     const bool same = a.state.q == b.state.q && a.state.v == b.state.v &&
                       a.workspace.newton.impulse == b.workspace.newton.impulse &&
                       a.workspace.contacts.distance == b.workspace.contacts.distance &&
@@ -124,7 +124,7 @@ TEST(Unchanged, WhateverChangesIsSeen) {
   for (const auto& c : kCases) {
     Simulation s = simulate(row_of_boxes());
     s.go(1);
-    ASSERT_GE(s.report.kept, kBoxes) << c.name;
+    ASSERT_GE(s.report.reused, kBoxes) << c.name;
     c.change(&s);
     for (int i = 0; i < 3; ++i) {
       if (i == 1) s.input = {};  // forces end again
@@ -135,8 +135,8 @@ TEST(Unchanged, WhateverChangesIsSeen) {
       EXPECT_EQ(s.state.q, state.q) << c.name << " " << i;
       EXPECT_EQ(s.state.v, state.v) << c.name << " " << i;
       if (i > 0) continue;
-      EXPECT_GE(s.report.kept, c.least) << c.name;
-      EXPECT_LE(s.report.kept, c.most) << c.name;
+      EXPECT_GE(s.report.reused, c.least) << c.name;
+      EXPECT_LE(s.report.reused, c.most) << c.name;
     }
   }
 }
@@ -144,13 +144,13 @@ TEST(Unchanged, WhateverChangesIsSeen) {
 TEST(Unchanged, AFailedStepLeavesNothingToKeep) {
   Simulation s = simulate(row_of_boxes());
   s.go(1);
-  ASSERT_GE(s.report.kept, kBoxes);
+  ASSERT_GE(s.report.reused, kBoxes);
   const State before = s.state;
   s.input.generalized_force = VecX::Constant(s.model.num_velocities(), NAN);
   EXPECT_THROW(s.go(0.005), StepFailure);
   s.input = {};
   s.go(0.005);
-  EXPECT_EQ(s.report.kept, 0);
+  EXPECT_EQ(s.report.reused, 0);
   EXPECT_EQ(s.state.q, before.q);
 }
 

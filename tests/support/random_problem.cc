@@ -90,7 +90,7 @@ StepProblem::StepProblem(const Scene& scene, Random& random, double speed, doubl
   calc_free_motion(model, state, {}, dt, scheme(Integrator::semi_implicit), &motion);
   CollisionWorkspace collision = make_collision_workspace(model);
   collide(model, motion.placement, &collision, &contacts);
-  assemble(model, state, {}, motion, contacts, dt, options, &assembly, &problem);
+  assemble(model, {state, {}, motion, contacts}, dt, options, &assembly, &problem);
   add_drives(state, scheme(Integrator::semi_implicit), &motion, &assembly, &problem);
 }
 

@@ -1,0 +1,183 @@
+#include "capstan/laws/contact_laws.h"
+#include "capstan/math/clones.h"
+#include "capstan/math/rotation.h"
+#include "capstan/problem/assembler.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kTreesInBlock = 64, kGroupsInBlock = 4;  // for one thread at a time
+
+}  // namespace
+
+// Whether a group of contacts is there already, from the last step.
+bool Assembler::is_reused(int g) const {
+  const ConstraintGroup& group = problem.groups[g];
+  if (g >= static_cast<int>(w.old_groups.size()) || !(group == w.old_groups[g])) return false;
+  for (int p = group.part_begin; p < group.part_end; ++p) {
+    if (!scope.is_unchanged(problem.object_of(problem.parts[p])) || !(problem.parts[p] == w.old_parts[p]))
+      return false;
+  }
+  return std::all_of(contacts.is_reused.begin() + group.contact_begin,
+                     contacts.is_reused.begin() + group.contact_end, [](char same) { return same != 0; });
+}
+
+// First the groups and the room they take, then what they are: those may be made all at a time.
+void Assembler::add_contacts(int first_group) {
+  const Threads& threads = scope.threads;
+  const int first = static_cast<int>(problem.groups.size());
+  for (int g = first_group; g < contacts.num_groups(); ++g) {
+    const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
+    // One or two contacts have fewer rows apart than together; those on what is not rigid have no common
+    // motion.
+    const bool apart =
+        end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
+    for (int i = begin; i < end; i += apart ? 1 : end - begin) {
+      ConstraintGroup group = begin_group(apart ? 3 : 6);
+      group.contact_begin = i;
+      group.contact_end = apart ? i + 1 : end;
+      const auto [link_a, link_b] = links_of(i);
+      declare_point(&group, link_a, contacts.p_WC[i]);
+      declare_point(&group, link_b, contacts.p_WC[i]);
+      problem.groups.push_back(group);
+    }
+  }
+  w.reused_groups.resize(problem.groups.size());
+  for (int g = first; g < static_cast<int>(problem.groups.size()); ++g)
+    w.reused_groups[g] = !scope.unchanged.empty() && is_reused(g);
+  w.trees.clear();
+  for (const GroupPart& part : problem.parts) {
+    if (model.blocks[part.block].size != 6 || !model.object_of_block(part.block).is_tree()) continue;
+    AssemblyWorkspace::Inverse& inverse = w.inverse[part.block];
+    if (inverse.is_valid) continue;
+    inverse.is_valid = true;
+    w.trees.push_back(part.block);
+  }
+  problem.contacts.resize(contacts.size());
+  problem.X.resize(contacts.size());
+  problem.contact_mass.resize(contacts.size());
+  problem.R_WC.resize(contacts.size());
+  threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) delassus.calc_inverse(w.trees[i]);
+  });
+  const int count = static_cast<int>(problem.groups.size()) - first;
+  threads.for_each_block(count, kGroupsInBlock, [&](int begin, int end) {
+    for (int g = first + begin; g < first + end; ++g) {
+      if (w.reused_groups[g] != 0) continue;
+      set_zero(problem.groups[g]);
+      if (problem.groups[g].num_rows == 3) {
+        make_contact_alone(problem.groups[g]);
+      } else {
+        make_contact_group(problem.groups[g]);
+      }
+    }
+  });
+}
+
+// The lower link is "a" for a whole group; contacts listed the other way round get their sign turned.
+std::array<int, 2> Assembler::links_of(int i) const {
+  return {std::min(contacts.link_a[i], contacts.link_b[i]), std::max(contacts.link_a[i], contacts.link_b[i])};
+}
+
+CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& group) {
+  const auto [link_a, link_b] = links_of(group.contact_begin);
+  const Vec3 origin = contacts.p_WC[group.contact_begin];
+  add_motion(group, link_a, origin, -1);
+  add_motion(group, link_b, origin, 1);
+  const bool bodies = delassus.has_bodies_only(group);
+  const Mat6 W = bodies ? Mat6(Mat6::Zero()) : delassus.calc(group);
+  const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
+  for (int i = group.contact_begin; i < group.contact_end; ++i) {
+    const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+    const Mat3 R = frame_from_z(contacts.normal[i]);
+    const Vec3 r = sign * (contacts.p_WC[i] - origin);
+    Mat36 X;
+    for (int k = 0; k < 3; ++k) X.block<1, 3>(k, 0) = cross(r, Vec3(R.col(k)));
+    X.rightCols<3>() = sign * R.transpose();
+    const Vec3 W_c = bodies ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
+                            : Vec3((X * W).cwiseProduct(X).rowwise().sum());
+    set_contact_law(i, R, X, X * U0, W_c);
+  }
+}
+
+bool Assembler::is_sphere(int shape) const {
+  return model.shapes[shape].collider.type == ColliderType::sphere;
+}
+
+CAPSTAN_FLAT_CLONES void Assembler::make_contact_alone(const ConstraintGroup& group) {
+  const int i = group.contact_begin;
+  const auto [link_a, link_b] = links_of(i);
+  const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+  const Mat3 R = frame_from_z(contacts.normal[i]);
+  // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
+  const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
+                     is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) &&
+                     is_sphere(contacts.shape_b[i]);
+  const Vec3 to_b = apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
+  const Vec3 p_a = contacts.p_WC[i] - to_b, p_b = contacts.p_WC[i] + to_b;
+  add_motion(group, link_a, p_a, -sign, R);
+  add_motion(group, link_b, p_b, sign, R);
+  const Vec6 U0 = sign * (link_motion(link_b, p_b) - link_motion(link_a, p_a));
+  Mat36 X = Mat36::Zero();
+  X.leftCols<3>().setIdentity();
+  set_contact_law(i, R, X, R.transpose() * U0.tail<3>(),
+                  delassus.has_bodies_only(group) ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
+                                                  : delassus.calc_diagonal(group));
+}
+
+// v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
+void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W) {
+  const ContactOptions& o = problem.options;
+  const ContactMaterial& m = contacts.material[i];
+  ContactInput in;
+  in.distance = contacts.distance[i];
+  in.stiffness = m.stiffness;
+  in.dissipation = m.dissipation;
+  in.relaxation_time = m.relaxation_time;
+  in.friction = m.friction;
+  if (m.tensor != nullptr) set_tensor(i, R, &in);
+  in.stiction_tolerance = m.stiction_tolerance;
+  in.v0 = v0;
+  in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
+                             surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
+  in.bias.z() = contacts.gap_rate[i];
+  // Others have no impulse of the last step; a late pair has its friction where it touched before.
+  if (contacts.kind[i] != ContactKind::touching) in.lagged_impulse = 0;
+  in.lagged_at_rest = traits(o.law).finds_bounds;
+  in.w_n = std::max(W.z(), 1e-18);
+  in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
+  in.dt = dt;
+  in.sigma = o.sigma;
+  in.beta = o.beta;
+  in.recovery_speed = o.recovery_speed;
+  problem.contacts[i] = make_contact(o.law, o.normal_law, in);
+  problem.X[i] = X;
+  problem.contact_mass[i] = Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n);
+  problem.R_WC[i] = R;
+}
+
+// [m/s] of a moving surface (belt, turntable) against its own body, world frame.
+Vec3 Assembler::surface_velocity(int id, const Vec3& p_W) const {
+  const ModelShape& shape = model.shapes[id];
+  if (!shape.has_moving_surface) return Vec3::Zero();
+  const Transform X_WS = shape.link == 0 ? shape.X_LS : motion.placement.X_WL[shape.link] * shape.X_LS;
+  const Vec3 r = p_W - X_WS.p;
+  const double scale = input.surface_scale.size() > 0 ? input.surface_scale[id] : 1.0;
+  return scale * (X_WS.R * shape.surface_velocity + cross(Vec3(X_WS.R * shape.surface_spin), r));
+}
+
+// Friction along and across a direction that is fixed in a shape, in the contact frame.
+void Assembler::set_tensor(int i, const Mat3& R_WC, ContactInput* in) const {
+  const FrictionTensor& t = *contacts.material[i].tensor;
+  const ModelShape& shape =
+      model.shapes[contacts.material[i].tensor_of_a ? contacts.shape_a[i] : contacts.shape_b[i]];
+  const Mat3 R_WS = shape.link == 0 ? shape.X_LS.R : Mat3(motion.placement.X_WL[shape.link].R * shape.X_LS.R);
+  Vec2 u = (R_WC.transpose() * (R_WS * t.direction)).head<2>();
+  if (!(u.norm() > 1e-9)) u = Vec2(1, 0);  // the direction is along the normal: any tangent will do
+  u.normalize();
+  const Vec2 n(-u.y(), u.x());
+  in->has_friction_tensor = true;
+  in->friction_tensor = t.along * u * u.transpose() + t.across * n * n.transpose();
+}
+
+}  // namespace capstan

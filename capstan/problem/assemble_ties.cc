@@ -1,0 +1,101 @@
+#include "capstan/problem/assembler.h"
+#include "capstan/problem/gap.h"
+
+namespace capstan {
+namespace {
+
+// Rigid ties are softer than nothing by this part of the near-rigid R: under a load that accelerates what it
+// ties at a, they give way by 2.5e-5 a dt^2. They never open or close, so Newton's method does not mind.
+constexpr double kTieSoftness = 0.1;
+
+}  // namespace
+
+// The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
+// part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
+// right to second order in dt (step/close_loops.h does the rest). Then J v is as far below zero after a
+// step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
+// loses w^2 dt of its energy in a second.
+void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
+  const Mat6 W = delassus.calc(group);
+  Vec6 curvature = Vec6::Zero();
+  if (is_rigid(model, c)) {
+    curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * problem.calc_motion(group, state.v);
+  }
+  // Rows that are a vector together (a turn, a way) keep its direction when its speed is bounded.
+  const int rows = std::min(group.num_rows, 3);
+  for (int first = 0; first < group.num_rows; first += rows) {
+    const double error = phi.segment(first, rows).norm();
+    for (int i = first; i < first + rows; ++i) {
+      ScalarLaw law = make_law(phi[i], W(i, i), c.stiffness, c.relaxation_time);
+      const double R = law.R;
+      if (R <= near_rigid_R(W(i, i))) bound_recovery(phi[i], error, &law);
+      // A wide turn bends by what both bodies do together, which is not to be undone.
+      const bool is_wide_turn = c.type == ConstraintType::weld && first == 0 && law.R < R;
+      if (is_wide_turn) law.left = kInfinity;
+      if (!is_wide_turn) law.v_hat -= curvature[i] / dt;
+      if (is_rigid(model, c)) law.R *= kTieSoftness;
+      problem.laws.push_back(law);
+    }
+  }
+  problem.groups.push_back(group);
+}
+
+void Assembler::add_coupler(const ModelConstraint& c, int id) {
+  const ModelJoint& a = model.joints[c.joint_a];
+  double slope = 0;
+  if (c.joint_b >= 0) {
+    const ModelJoint& b = model.joints[c.joint_b];
+    const double x = state.q[b.q] - model.dofs[b.v].reference;
+    double power = 1;
+    for (int k = 1; k < 5; ++k, power *= x) slope += k * c.polynomial[k] * power;
+  }
+  ConstraintGroup group = begin_group(1);
+  group.constraint = id;
+  const int tree_a = tree_of(model.dofs[a.v].link);
+  part_for(&group, tree_a)[a.v - model.trees[tree_a].dof_begin] += 1;
+  if (c.joint_b >= 0) {
+    const ModelJoint& b = model.joints[c.joint_b];
+    const int tree_b = tree_of(model.dofs[b.v].link);
+    part_for(&group, tree_b)[b.v - model.trees[tree_b].dof_begin] -= slope;
+  }
+  add_laws(group, c, calc_gap(model, c, state.q, motion.placement));
+}
+
+void Assembler::add_tie(const ModelConstraint& c, int id) {
+  const Placement& placement = motion.placement;
+  const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
+  const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+  const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
+  if (link_a == link_b) return;  // welded together already
+  const Vec6 phi = calc_gap(model, c, state.q, placement);
+  ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
+  group.constraint = id;
+  // Each point is taken where it is, so that the rows are the exact rate of the gap.
+  declare_link(&group, link_a);
+  declare_link(&group, link_b);
+  set_zero(group);
+  add_motion(group, link_a, X_WA.p, -1);
+  add_motion(group, link_b, X_WB.p, 1);
+  if (c.type == ConstraintType::distance) {
+    const Vec3 gap = X_WB.p - X_WA.p;
+    const double length = gap.norm();
+    const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
+    // One row along the line: the three rows just made, projected.
+    ConstraintGroup row = begin_group(1);
+    row.constraint = id;
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const GroupPart part = problem.parts[p];
+      double* J = part_for(&row, part.block);
+      const int n = model.trees[part.block].num_dofs();
+      for (int k = 0; k < n; ++k) {
+        const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
+        J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
+      }
+    }
+    add_laws(row, c, phi);
+  } else {
+    add_laws(group, c, phi);
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,92 @@
+#include "capstan/step/failures.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "capstan/physics/physics.h"
+
+namespace capstan {
+namespace {
+
+// [m, rad, m/s, rad/s] Positions are 0.1 mm apart there; who falls freely gets so far in five days.
+constexpr double kLargest = 1e12;
+
+}  // namespace
+
+// Names the first body with a velocity or position that is not finite.
+void check_finite(const Model& model, const State& before, const State& after, double dt) {
+  const auto largest = [](const VecX& x) { return x.size() > 0 ? x.cwiseAbs().maxCoeff() : 0.0; };
+  const bool is_finite = after.q.allFinite() && after.v.allFinite();
+  if (is_finite && largest(after.q) <= kLargest && largest(after.v) <= kLargest) return;
+  for (const ModelJoint& joint : model.joints) {
+    if (!is_finite) break;
+    const double q = largest(after.q.segment(joint.q, num_positions(joint.type)));
+    const double v = largest(after.v.segment(joint.v, num_velocities(joint.type)));
+    if (q <= kLargest && v <= kLargest) continue;
+    throw StepFailure(
+        fmt::format("step {} at t = {:g} s failed: joint '{}' of body '{}' would get to {:g} (m or rad) at a "
+                    "speed of {:g}, "
+                    "more than double precision can carry with anything of our size. Try a smaller time step "
+                    "than {:g} s, or, "
+                    "if it flies off, stop it with a floor, a joint or damping",
+                    before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
+  }
+  for (const Object& object : model.objects) {
+    const bool good =
+        object.is_tree() || (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
+                             after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
+    if (good) continue;
+    throw StepFailure(fmt::format(
+        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest "
+        "speed "
+        "before the step: {:g}). Try a smaller time step than {:g} s, or integrator implicit_euler",
+        before.step, before.time, object.physics->kind(),
+        model.bodies[model.links[object.link_begin].body].name, before.v.cwiseAbs().maxCoeff(), dt));
+  }
+  for (const ModelJoint& joint : model.joints) {
+    const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
+                      after.v.segment(joint.v, num_velocities(joint.type)).allFinite();
+    if (good) continue;
+    throw StepFailure(fmt::format(
+        "step {} at t = {:g} s failed: joint '{}' of body '{}' would get a value that is not finite (largest "
+        "speed before "
+        "the step: {:g}). Try a smaller time step than {:g} s, or integrator semi_implicit or implicit_euler",
+        before.step, before.time, joint.name, model.bodies[joint.body].name, before.v.cwiseAbs().maxCoeff(),
+        dt));
+  }
+}
+
+void check_free_motion(const Model& model, const State& state, const Motion& motion, Integrator integrator,
+                       double dt) {
+  if (!motion.v_star.allFinite()) {
+    State next = state;
+    next.v = motion.v_star;
+    check_finite(model, state, next, dt);
+  }
+  if (motion.converged) return;
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: the free motion of integrator {} did not converge in {} "
+      "iterations (relative "
+      "residual {:.1e}). Try a smaller time step than {:g} s",
+      state.step, state.time, integrator_name(integrator), motion.iterations, motion.residual, dt));
+}
+
+// Names the island's first body, so that a user finds the place.
+void check_solver(const Model& model, const State& state, const Islands& islands,
+                  const SolverReport& report) {
+  if (report.converged) return;
+  const Island& island = islands.list[std::max(0, report.worst_island)];
+  const Object& object = model.objects[islands.objects[island.object_begin]];
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
+      "residual {:.1e} after {} "
+      "iterations{}) among the {} object(s) with body '{}'. Try a smaller time step, softer contact, "
+      "or let the run go on with "
+      "the best iterate",
+      state.step, state.time, report.momentum_residual, report.most_iterations,
+      report.at_round_off ? ", all that round-off lets see" : "", island.object_end - island.object_begin,
+      model.bodies[model.links[object.link_begin].body].name));
+}
+
+}  // namespace capstan

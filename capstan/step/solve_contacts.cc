@@ -1,0 +1,114 @@
+#include "capstan/step/solve_contacts.h"
+
+#include <algorithm>
+
+namespace capstan {
+namespace {
+
+constexpr int kDofsToMove = 48;  // for one thread at a time
+// Where less than this moves, 28 free bodies or a robot of 32 dofs, one thread is faster than several.
+constexpr int kSquaredDofsForThreads = 1000;
+constexpr int kMostRevisions = 8;   // where heaps land hard; nearly all steps have none
+constexpr double kLenience = 1.25;  // where a large heap lands, what stops one body sends another one off
+
+// Whether enough objects move.
+bool is_work_for_threads(const Model& model, const StageScope& scope) {
+  int work = 0;
+  for (int b = 0; b < static_cast<int>(model.blocks.size()) && work < kSquaredDofsForThreads; ++b) {
+    const int object = model.blocks[b].object, n = model.blocks[b].size;
+    if (!scope.is_unchanged(object) && !scope.is_asleep(object)) work += n * n;
+  }
+  return work >= kSquaredDofsForThreads;
+}
+
+void move_to_end(const StepRun& run, const std::vector<int>& objects, const Threads& threads) {
+  Workspace& w = run.w;
+  const int at_a_time =
+      std::max(1, kDofsToMove * run.model.num_objects() / std::max(1, run.model.num_velocities()));
+  threads.for_each_block(static_cast<int>(objects.size()), at_a_time, [&](int begin, int end) {
+    for (int k = begin; k < end; ++k) {
+      move_on(run.model, run.state, w.next.v, run.options.dt, objects[k], &w.motion, &w.next.q, &w.late.end);
+    }
+  });
+}
+
+// Looks where the velocities of the solver lead. True when contacts were withdrawn or late ones found: new
+// groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever the
+// scheme makes of it.
+bool revise_contacts(const StepRun& run, const StageScope& scope) {
+  const Model& model = run.model;
+  const double dt = run.options.dt;
+  Workspace& w = run.w;
+  const bool any_late =
+      find_late_pairs(model, w.motion.placement, w.newton.v, dt, w.contacts, scope, &w.collision, &w.late);
+  w.next.v = moving_velocity(w.bounce, w.newton.v, 1, &w.v_moving);  // which withdrawn contacts change
+  const bool withdrawn = withdraw_contacts(model, w.collision, w.late, traits(run.options.contact.law).glides,
+                                           &w.withdraw, &w.contacts, &w.problem, &w.newton);
+  if (!any_late) return withdrawn;
+  w.next.q = run.state.q;
+  move_to_end(run, w.late.objects, scope.threads);
+  return add_late_contacts(model, w.motion.placement, dt, scope.threads, w.collision, &w.late, &w.contacts) ||
+         withdrawn;
+}
+
+// Whether a large heap moves so fast that contacts will be revised: then a rough answer comes first.
+bool begins_rough(const StepRun& run) {
+  const std::vector<double>& ways = run.w.collision.way;
+  return run.model.num_objects() >= kObjectsForRough && !ways.empty() &&
+         is_fast(*std::max_element(ways.begin(), ways.end()), run.w.late);
+}
+
+}  // namespace
+
+StageScope StepRun::scope() const {
+  const StageScope alone{.asleep = w.sleep.asleep, .unchanged = w.unchanged.objects};
+  if (w.threads.count() == 1 || !is_work_for_threads(model, alone)) return alone;
+  return {.asleep = w.sleep.asleep, .unchanged = w.unchanged.objects, .threads = w.threads};
+}
+
+bool StepRun::solve_contacts() {
+  const StageScope scope = this->scope();
+  const StepData data{state, input, w.motion, w.contacts};
+  assemble(model, data, options.dt, options.contact, scope, &w.assembly, &w.problem);
+  add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
+  w.problem.deadline = &deadline;
+  deadline.check();
+  report.bounce_rounds = bounce(model, scheme, true, &w.contacts, &w.motion, &w.problem, &w.bounce);
+  report.times.assemble += watch.lap();
+
+  begin_late_contacts(&w.late);
+  NewtonOptions newton = options.newton;
+  newton.rough = begins_rough(*this);
+  newton.settle_friction = false;
+  report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
+  report.times.solve += watch.lap();
+  for (int round = 0;; ++round) {
+    const int groups = w.contacts.num_groups();
+    int bounced = 0;
+    const bool revised = round < kMostRevisions && revise_contacts(*this, scope);
+    report.times.collide += watch.lap();
+    if (!revised && !report.solver.unfinished) return true;
+    deadline.check();
+    if (revised) {
+      if (wake_touched(model, w.contacts, &w.sleep)) return false;
+      add_late_contacts(data, groups, scope, &w.assembly, &w.problem);
+      add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
+      bounced = bounce(model, scheme, false, &w.contacts, &w.motion, &w.problem, &w.bounce);
+      report.bounce_rounds += bounced;
+      report.times.assemble += watch.lap();
+    }
+    if (newton.rough && report.solver.unfinished) w.late.lenience *= kLenience;
+    newton.rough = newton.rough && revised;
+    newton.settle_friction = !revised;
+    if (bounced > 0) {  // v* is another one
+      const SolverReport before = report.solver;
+      report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
+      report.solver.add_effort(before);
+    } else {
+      solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
+    }
+    report.times.solve += watch.lap();
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,47 @@
+// The middle of a step: from contacts to velocities. Internal to step/.
+//
+// Contacts are found where bodies are and where they would go freely. The answer leads elsewhere, so it is
+// looked at: contacts that hold apart what would not have met are withdrawn, pairs that get deeper than their
+// contacts tell get late ones, and the solver goes on from where it is, in rounds, until nothing is to be
+// revised.
+#pragma once
+
+#include <chrono>
+
+#include "capstan/step/step.h"
+
+namespace capstan {
+
+class Stopwatch {
+ public:
+  double lap() {  // [s] since the last call, or the beginning
+    const Clock::time_point before = last_;
+    last_ = Clock::now();
+    return std::chrono::duration<double>(last_ - before).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+};
+
+// A step under way.
+struct StepRun {
+  const Model& model;
+  const StepOptions& options;
+  const Input& input;
+  const Deadline& deadline;
+  const State& state;  // at its beginning
+  Workspace& w;
+  Scheme scheme;
+  Report report = {};
+  Stopwatch watch = {};
+
+  // What stages may leave out, and how many threads are worth it.
+  StageScope scope() const;
+  // Solves with the contacts found by collide(), and revises them. False: something that sleeps was touched
+  // and woke, so that the step has to begin anew.
+  bool solve_contacts();
+};
+
+}  // namespace capstan
