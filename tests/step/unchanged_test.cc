@@ -154,7 +154,8 @@ TEST(Unchanged, AFailedStepLeavesNothingToKeep) {
   EXPECT_EQ(s.state.q, before.q);
 }
 
-// A state that is set back after one step: the next step is that step again, not one that kept its velocities.
+// A state that is set back after one step: the next step is that step again, not one that kept its
+// velocities.
 TEST(Unchanged, StatesThatAreSetBack) {
   Simulation s = simulate(row_of_boxes());
   const State start = s.state;
