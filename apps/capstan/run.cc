@@ -32,6 +32,15 @@ void check_options(const RunOptions& o) {
     throw UsageError(fmt::format("--record-every is {}; give 1 or more steps", *o.record_every));
   }
   if (o.record_every && o.record.empty()) throw UsageError("--record-every needs --record FILE to write to");
+  const std::filesystem::path record = o.record;
+  for (const char* ending : {".mp4", ".gif", ".png", ".svg", ".glb", ".html", ".csv"}) {
+    if (record.extension() != ending) continue;
+    const std::string plain = std::filesystem::path(record).replace_extension(".capstan");
+    throw UsageError(
+        fmt::format("--record writes a recording, which is no {} file; give '--record {}', then "
+                    "'capstan export {} {}'",
+                    ending, plain, plain, o.record));
+  }
   if (!(o.checkpoint_every >= 0) || !std::isfinite(o.checkpoint_every)) {
     throw UsageError(
         fmt::format("--checkpoint-every is {:g} s; give a finite number above 0", o.checkpoint_every));

@@ -144,7 +144,8 @@ void apply_schedule(const Model& model, const Schedule& schedule, double dt, Sta
     if (const auto value = value_at(track, time)) state->control[track.index] = value->x();
   }
   if (!schedule.surfaces.empty()) {
-    input->surface_scale.setOnes(static_cast<Eigen::Index>(model.shapes.size()));
+    const auto n = static_cast<Eigen::Index>(model.shapes.size());
+    if (input->surface_scale.size() != n) input->surface_scale.setOnes(n);
     for (const Schedule::Track& track : schedule.surfaces) {
       if (const auto value = value_at(track, time)) input->surface_scale[track.index] = value->x();
     }

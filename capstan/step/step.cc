@@ -51,7 +51,7 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
   StepRun run{model, options, input, deadline, *state, *w, scheme(options.integrator)};
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
   begin_sleep(model, *state, input, options.dt, options.sleep, &w->sleep);
-  find_unchanged(model, w->next, *state, input, options, &w->unchanged);
+  find_unchanged(model, w->next, w->newton.v, *state, input, options, &w->unchanged);
   w->unchanged.is_valid = false;  // should this step fail
   for (bool is_solved = false; !is_solved;) {
     const StageScope scope = run.scope();

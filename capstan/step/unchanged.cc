@@ -39,8 +39,8 @@ bool have_same_bits(const VecX& a, const VecX& b) {
 
 }  // namespace
 
-void find_unchanged(const Model& model, const State& before, const State& state, const Input& input,
-                    const StepSettings& settings, UnchangedWorkspace* w) {
+void find_unchanged(const Model& model, const State& before, const VecX& v_after, const State& state,
+                    const Input& input, const StepSettings& settings, UnchangedWorkspace* w) {
   const int n = model.num_objects();
   if (static_cast<int>(w->moves_alone.size()) != n) {
     find_moving_alone(model, &w->moves_alone);
@@ -61,6 +61,7 @@ void find_unchanged(const Model& model, const State& before, const State& state,
       w->objects[t] =
           w->moves_alone[t] != 0 && w->is_pushed[t] == 0 &&
           have_same_bits(before.v, state.v, object.dof_begin, object.dof_end) &&
+          have_same_bits(v_after, state.v, object.dof_begin, object.dof_end) &&
           (state.a.size() == 0 || have_same_bits(before.a, state.a, object.dof_begin, object.dof_end)) &&
           have_same_bits(before.q, state.q, object.q_begin, object.q_end);
     }

@@ -1,7 +1,8 @@
 // Which objects are unchanged since the last step (model/stage_scope.h says what follows from that): every
-// bit of their q, v and a is that of the beginning of the last step, and nothing acts on them but what acted
-// then. Trees that actuators, tendons or constraints of the model act on never are, nor objects that are not
-// trees. It is the same model: who changes a model makes a new workspace, but for its options.
+// bit of their q, v and a is that of the beginning of the last step, which left v as it was, and nothing acts
+// on them but what acted then. (A state that was set back has the first without the second.) Trees that
+// actuators, tendons or constraints of the model act on never are, nor objects that are not trees. It is the
+// same model: who changes a model makes a new workspace, but for its options.
 //
 // (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.)
 #pragma once
@@ -38,8 +39,9 @@ struct UnchangedWorkspace {
   std::vector<char> is_pushed;  // [objects] by forces of the input, then or now
 };
 
-// Before a step: which objects are as they were at the beginning of the last one, `before`.
-void find_unchanged(const Model& model, const State& before, const State& state, const Input& input,
-                    const StepSettings& settings, UnchangedWorkspace* workspace);
+// Before a step: which objects are as they were at the beginning of the last one, `before`, whose answer was
+// v_after.
+void find_unchanged(const Model& model, const State& before, const VecX& v_after, const State& state,
+                    const Input& input, const StepSettings& settings, UnchangedWorkspace* workspace);
 
 }  // namespace capstan

@@ -18,7 +18,7 @@ from . import _pickle
 from ._arrays import CONTACT, CONTACT_PAIR, NamedArray
 from ._core import (Batch, Diagnostic, Joint, Model, Report, Residual, Scene, SolverReport, State, StepTimes,
                     __version__, scene_folder, scenes)
-from ._errors import InputError, OutputError, StepError
+from ._errors import InputError, OutputError, SceneWarning, StepError
 from ._kinematics import InverseKinematics, inverse_kinematics
 from ._program import Replay, export, find_program, view
 from ._rollout import Rollout, rollout

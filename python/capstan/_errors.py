@@ -1,4 +1,7 @@
 """Errors of Capstan. The module _core raises them with the library's messages."""
+import os
+import sys
+import warnings
 
 
 class InputError(ValueError):
@@ -8,6 +11,19 @@ class InputError(ValueError):
     def __init__(self, text, diagnostics=()):
         super().__init__(text)
         self.diagnostics = list(diagnostics)
+
+
+class SceneWarning(UserWarning):
+    """What is odd in a scene but no error; it says file, line and remedy."""
+
+
+def tell_warnings(texts):
+    """Warns at the line of the user's that called the package."""
+    frame, level, folder = sys._getframe(1), 2, os.path.dirname(__file__)
+    while frame is not None and frame.f_code.co_filename.startswith(folder):
+        frame, level = frame.f_back, level + 1
+    for text in texts:
+        warnings.warn(text, SceneWarning, stacklevel=level)
 
 
 class OutputError(OSError):

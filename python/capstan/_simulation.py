@@ -1,6 +1,8 @@
 """Simulation: the library's with what Python makes pleasant."""
+import difflib
 import json
 import math
+import operator
 import os
 
 import numpy as np
@@ -9,8 +11,15 @@ from . import _core
 from ._arrays import named
 
 
+# What other programs show: export() makes them of a recording.
+_EXPORTS = (".mp4", ".gif", ".png", ".jpg", ".svg", ".webm", ".mov", ".avi", ".mkv", ".glb", ".html", ".csv", ".npz",
+            ".json", ".yaml", ".xml")
+
+
 class Body:
     """A body of a simulation, as it is now: each property asks the simulation."""
+
+    __slots__ = ("_simulation", "index")
 
     def __init__(self, simulation, index):
         self._simulation, self.index = simulation, index
@@ -60,6 +69,22 @@ class Body:
 
     def __repr__(self):
         return f"<capstan.Body '{self.name}'>"
+
+
+class Readings(dict):
+    """What the sensors of a simulation read: {name: number or array}, a copy."""
+
+    def __init__(self, model, numbers):
+        super().__init__({name: float(numbers[place]) if isinstance(place, int) else numbers[place].copy()
+                          for name, place in model._sensor_places})
+        self._model = model
+
+    def __missing__(self, name):
+        self._model.sensor_index(name)  # raises KeyError with the nearest name
+        raise KeyError(name)
+
+    def __reduce__(self):
+        return dict, (dict(self),)
 
 
 class _Recording:
@@ -119,6 +144,32 @@ class Simulation(_core.Simulation):
     surface_scale = _array(
         "surface_scale", "Factor of the speed of each shape's moving surface (belts), shape [shapes]; by shape. A view.")
 
+    @property
+    def sensors(self):
+        """What the sensors of the scene read now: {name: number, or array where it has several}, a copy. Forces and
+        accelerations are means over the last step."""
+        return Readings(self.model, self._sensors())
+
+    def __setattr__(self, name, value):
+        if type(self) is Simulation and not name.startswith("_") and not hasattr(Simulation, name):
+            known = [word for word in dir(Simulation) if not word.startswith("_")]
+            near = difflib.get_close_matches(name, known, 1)
+            raise AttributeError(f"a simulation has no '{name}'; "
+                                 + (f"did you mean '{near[0]}'?" if near else "help(capstan.Simulation) lists what it has"))
+        super().__setattr__(name, value)
+
+    def step(self, count=1):
+        """Takes `count` steps of dt each. Other Python threads run meanwhile; Ctrl-C ends it between two steps.
+
+        Raises StepError when a step cannot be made: the state is then that before this step, and the error's
+        steps_taken says how many were made.
+        """
+        try:
+            count = operator.index(count)
+        except TypeError:
+            raise TypeError(f"step() takes a whole number of steps, not {count!r}; run({count!r}) takes seconds") from None
+        super().step(count)
+
     def run(self, duration=None):
         """Steps for `duration` [s], or as long as the scene says: as many steps as `capstan run` takes."""
         if duration is None:
@@ -162,6 +213,11 @@ class Simulation(_core.Simulation):
 
         stop_recording(), or leaving the with-block, ends it.
         """
+        name = os.fspath(path)
+        stem, ending = os.path.splitext(name)
+        if ending.lower() in _EXPORTS:
+            raise ValueError(f"'{name}' would be a recording that is no {ending} file; record '{stem}.capstan', then "
+                             f"capstan.export('{stem}.capstan', '{name}') makes it")
         if every is None:
             every = max(1, round(min(0.01 / self.dt, 1e9)))
         self._record(path, every)
@@ -171,7 +227,7 @@ class Simulation(_core.Simulation):
         return self.picture(480, 360)
 
     def __reduce__(self):
-        return _restored, (self.model, {name: getattr(self, name) for name in OPTIONS}, self.save())
+        return _restored, (self.model, {name: getattr(self, name) for name in OPTIONS}, self.save(), self.schedule)
 
     def __repr__(self):
         return f"<capstan.Simulation of '{self.model.name}': t = {self.time:g} s>"
@@ -194,9 +250,10 @@ for _name, _doc in zip(OPTIONS, (
                                         lambda self, value, name=_name: self._set_option(name, value), doc=_doc))
 
 
-def _restored(model, options, data):
+def _restored(model, options, data, schedule):
     simulation = Simulation(model, **options)
     simulation.restore(data)
+    simulation.schedule = schedule
     return simulation
 
 

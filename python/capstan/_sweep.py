@@ -2,7 +2,6 @@
 import concurrent.futures
 import dataclasses
 import hashlib
-import inspect
 import itertools
 import json
 import multiprocessing
@@ -13,6 +12,7 @@ import tempfile
 import numpy as np
 
 from . import _core
+from ._code import code_of
 
 
 @dataclasses.dataclass
@@ -28,15 +28,18 @@ class SweepPoint:
     """File of the result (.npz), named by the content it depends on."""
 
 
-def _key(function, point):
-    """Hash of all that a result depends on: version, function, point."""
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = ""
-    content = [_core.__version__, function.__module__, function.__qualname__, source, point]
-    text = json.dumps(content, sort_keys=True, default=lambda x: np.asarray(x).tolist())
+def _key(code, point):
+    """Hash of all that a result depends on: version, code, point, files that the point names."""
+    content = [_core.__version__, code, point]
+    for value in point.values():
+        if isinstance(value, (str, os.PathLike)) and os.path.isfile(value):
+            content.append(hashlib.sha256(pathlib.Path(value).read_bytes()).hexdigest())
+    text = json.dumps(content, sort_keys=True, default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _plain(x):
+    return os.fspath(x) if isinstance(x, os.PathLike) else np.asarray(x).tolist()
 
 
 def _evaluate(function, point, path):
@@ -93,8 +96,9 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
 
     function  returns a dict of arrays or numbers (or one of those); in a module of its own, for processes import it
     grid      {name: list of values}: all combinations; or a list of dicts
-    folder    of the results, .npz files named by a hash of version, function and point: a sweep that was killed, or has
-              new points, computes only what is not there
+    folder    of the results, .npz files named by a hash of version, point and code: that of the function and of all
+              functions, classes and constants of yours that it uses. A sweep that was killed, or has new points, computes
+              only what is not there. Of files, only those that a value of the point names are looked into.
     workers   processes; None: as many as there are processors
     client    a dask.distributed.Client: the sweep runs on its cluster, which must see the folder
 
@@ -106,7 +110,8 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
         points = [dict(point) for point in grid]
     folder = pathlib.Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [str(folder / f"{_key(function, point)}.npz") for point in points]
+    code = code_of(function)
+    paths = [str(folder / f"{_key(code, point)}.npz") for point in points]
     tasks = {path: (function, point, path) for point, path in zip(points, paths) if not os.path.exists(path)}
     errors = {}
     if tasks:

@@ -58,6 +58,15 @@ void bind_simulation(nb::module_& m) {
              if (which < 0 || which >= 5) throw nb::index_error("no such array");
              return s.array(kFields[which]);
            })
+      .def("_sensors", &Sim::sensors)
+      .def_prop_rw(
+          "schedule", &Sim::schedule,
+          [](Sim& s, nb::handle points) { s.set_schedule(to_points(*s.model(), points)); },
+          nb::for_setter(nb::arg("points").none()),
+          "Controls over time that steps follow: at first those of the scene. A list of points, dicts with "
+          "the\n"
+          "words of scene files (docs/scene.md, controls); or set it to the path of a .csv table, or to None "
+          "for none.")
       .def("_option", &Sim::option, "name"_a)
       .def("_set_option", &Sim::choose_option, "name"_a, "value"_a.none())
       .def_prop_ro("contacts", &Sim::contacts,

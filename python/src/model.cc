@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "capstan/dynamics/tree.h"
-#include "python/src/support.h"
+#include "python/src/controls.h"
 
 namespace capstan::python {
 namespace {
@@ -107,6 +107,41 @@ void bind_model(nb::module_& module) {
           "Names of sites: frames on bodies.")
       .def_prop_ro(
           "keyframe_names", [](const CompiledModel& m) { return m.keyframes.list(); }, "Names of keyframes.")
+      .def_prop_ro(
+          "sensor_names", [](const CompiledModel& m) { return m.sensor_names.list(); }, "Names of sensors.")
+      .def(
+          "sensor_index", [](const CompiledModel& m, nb::handle name) { return m.sensor_names.find(name); },
+          "name"_a, "Number of a sensor.")
+      .def_prop_ro("_sensor_places",
+                   [](const CompiledModel& m) {
+                     nb::list places;  // (name, number or slice of the numbers)
+                     for (const SensorSet::Entry& e : m.sensors.entries) {
+                       const nb::object place =
+                           e.size == 1 ? nb::object(nb::int_(e.begin)) : make_slice(e.begin, e.size);
+                       places.append(nb::make_tuple(e.name, place));
+                     }
+                     return places;
+                   })
+      .def_prop_ro(
+          "sensor_units",
+          [](const CompiledModel& m) {
+            nb::dict units;
+            for (const SensorSet::Entry& e : m.sensors.entries) units[e.name.c_str()] = e.unit;
+            return units;
+          },
+          "{sensor: its unit}; '' where it has none, or several.")
+      .def_prop_ro(
+          "schedule", [](const CompiledModel& m) { return from_points(m.scene.controls); },
+          "Controls over time of the scene: a list of points, dicts with the words of scene files.")
+      .def(
+          "read_schedule",
+          [](const CompiledModel& m, nb::handle path, const std::string& interpolate) {
+            return from_points(read_points(m, to_path(path), interpolate));
+          },
+          "path"_a, "interpolate"_a = "linear",
+          "Points of a table (.csv): a column 'time' [s], and one for each actuator by its name. Between its "
+          "lines:\n"
+          "'constant', 'linear' or 'smooth'.")
       .def(
           "body_index", [](const CompiledModel& m, nb::handle name) { return m.bodies.find(name); }, "name"_a,
           "Number of a body. Takes constant time; raises KeyError with the nearest name.")

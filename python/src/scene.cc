@@ -14,6 +14,7 @@
 #include "capstan/io/scene_library.h"
 #include "capstan/io/write_yaml.h"
 #include "capstan/scene/compose.h"
+#include "capstan/step/schedule.h"
 #include "python/src/support.h"
 
 namespace capstan::python {
@@ -73,6 +74,8 @@ void rename_sources(const std::string& from, PyScene* scene) {
   rename_all(s.actuators);
   rename_all(s.constraints);
   rename_all(s.keyframes);
+  rename_all(s.controls);
+  rename_all(s.sensors);
   rename(&s.initial.where);
   s.file = "";
 }
@@ -95,6 +98,13 @@ PyScene read_text(const std::string& text, bool strict, const Meshes& meshes) {
 }
 
 PyScene load_scene(nb::handle path_or_name, bool strict) {
+  if (nb::isinstance<nb::dict>(path_or_name))
+    throw nb::type_error("a scene is given as a dict; make it with capstan.scene_from_dict(...)");
+  if (!nb::isinstance<nb::str>(path_or_name) && !nb::hasattr(path_or_name, "__fspath__")) {
+    throw nb::type_error(fmt::format("a scene is given as {}; give a path, a name, a Scene or a Model",
+                                     nb::repr(path_or_name).c_str())
+                             .c_str());
+  }
   const std::string path = to_path(path_or_name);
   const nb::gil_scoped_release release;
   return read_file(path, strict);
@@ -187,6 +197,7 @@ PyScene scene_from_parts(const std::string& yaml, const nb::list& list, const st
   }
   PyScene scene = read_text(yaml, false, meshes);
   scene.scene.file = file;
+  scene.is_told = true;
   return scene;
 }
 
@@ -194,12 +205,24 @@ PyScene scene_from_parts(const std::string& yaml, const nb::list& list, const st
 
 ModelPtr to_model(nb::handle object) {
   if (nb::isinstance<CompiledModel>(object)) return nb::cast<ModelPtr>(object);
-  PyScene scene = nb::isinstance<PyScene>(object) ? nb::cast<PyScene>(object) : load_scene(object, false);
-  const nb::gil_scoped_release release;
-  Model model = compile(scene.scene, &scene.diagnostics);
-  if (!scene.diagnostics.ok()) throw InputError(std::move(scene.diagnostics));
-  return std::make_shared<const CompiledModel>(std::move(scene.scene), std::move(model),
-                                               std::move(scene.diagnostics));
+  const bool is_read = nb::isinstance<PyScene>(object);  // and its warnings were told
+  PyScene scene = is_read ? nb::cast<PyScene>(object) : load_scene(object, false);
+  const std::size_t told = is_read ? scene.diagnostics.list.size() : 0;
+  ModelPtr result;
+  {
+    const nb::gil_scoped_release release;
+    Model model = compile(scene.scene, &scene.diagnostics);
+    SensorSet sensors;
+    if (scene.diagnostics.ok()) {
+      sensors = make_sensors(model, scene.scene, scene.scene.sensors, &scene.diagnostics);
+      make_schedule(model, scene.scene.controls, &scene.diagnostics);
+    }
+    if (!scene.diagnostics.ok()) throw InputError(std::move(scene.diagnostics));
+    result = std::make_shared<const CompiledModel>(std::move(scene.scene), std::move(model),
+                                                   std::move(sensors), std::move(scene.diagnostics));
+  }
+  if (!scene.is_told) tell_warnings(result->diagnostics, told);
+  return result;
 }
 
 void bind_scene(nb::module_& m) {
@@ -207,7 +230,13 @@ void bind_scene(nb::module_& m) {
       m, "Scene",
       "What is to be simulated, as a scene file says it (docs/scene.md). Model(scene) compiles it.")
       .def_static(
-          "load", &load_scene, "path_or_name"_a, "strict"_a = false,
+          "load",
+          [](nb::handle path_or_name, bool strict) {
+            PyScene scene = load_scene(path_or_name, strict);
+            tell_warnings(scene.diagnostics);
+            return scene;
+          },
+          "path_or_name"_a, "strict"_a = false,
           "Reads a scene file (YAML, URDF or MJCF), or a scene that comes with Capstan, by its name.\n\n"
           "Raises InputError with every problem found; `strict`: also where a file has something that is "
           "not\n"
@@ -215,8 +244,13 @@ void bind_scene(nb::module_& m) {
       .def_static(
           "from_string",
           [](const std::string& text, bool strict) {
-            const nb::gil_scoped_release release;
-            return read_text(text, strict, {});
+            PyScene scene;
+            {
+              const nb::gil_scoped_release release;
+              scene = read_text(text, strict, {});
+            }
+            tell_warnings(scene.diagnostics);
+            return scene;
           },
           "text"_a, "strict"_a = false,
           "Reads a scene from text: YAML, URDF or MJCF. Files that YAML text names are looked for from the "

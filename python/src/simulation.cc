@@ -43,6 +43,7 @@ PySimulation::PySimulation(ModelPtr model, const StepOptions& options, State sta
   arrays_->generalized_force = VecX::Zero(m.num_velocities());
   arrays_->surface_scale = VecX::Ones(model_->shapes.size());
   store();
+  set_schedule(model_->scene.controls);
 }
 
 void PySimulation::load() {
@@ -71,6 +72,46 @@ void PySimulation::store() {
   arrays_->q = state_.q;
   arrays_->v = state_.v;
   arrays_->control = state_.control;
+  stored_control_ = state_.control;
+}
+
+void PySimulation::set_schedule(std::vector<ControlPoint> points) {
+  Schedule schedule = to_schedule(*model_, points);
+  const Busy busy(&busy_);
+  schedule_ = std::move(schedule);
+  points_ = std::move(points);
+}
+
+void PySimulation::check_control() const {
+  for (const Schedule::Track& track : schedule_.controls) {
+    const double given = arrays_->control[track.index];
+    if (given == stored_control_[track.index]) continue;
+    if (!value_at(track, state_.time + options_.dt / 2)) continue;
+    raise_value_error(fmt::format(
+        "control of '{}' was set to {:g}, but the schedule sets it; 'sim.schedule = None' ends the schedule",
+        model_->actuators.list()[track.index], given));
+  }
+}
+
+// Tracks win over surface_scale where they name a shape, and their forces come beside those of apply_force().
+void PySimulation::follow_schedule() {
+  if (schedule_.empty()) return;
+  scheduled_.body_forces.clear();
+  apply_schedule(model_->model, schedule_, options_.dt, &state_, &scheduled_);
+  for (const BodyForce& force : scheduled_.body_forces) input_.body_forces.push_back(force);
+  if (!schedule_.surfaces.empty()) input_.surface_scale = arrays_->surface_scale;
+  for (const Schedule::Track& track : schedule_.surfaces) {
+    if (const auto value = value_at(track, state_.time + options_.dt / 2))
+      input_.surface_scale[track.index] = value->x();
+  }
+}
+
+nb::object PySimulation::sensors() {
+  const Busy busy(&busy_);
+  load();
+  read_sensors(model_->model, model_->sensors, state_, has_step_ ? workspace_.get() : nullptr,
+               has_step_ ? &input_ : nullptr, &sensed_);
+  return to_numpy(sensed_);
 }
 
 void PySimulation::place_forces() {
@@ -97,6 +138,7 @@ void PySimulation::append_frame(const Workspace* last, double wall) {
 void PySimulation::take_steps(long count) {
   if (count < 0) throw nb::value_error("the number of steps is below 0");
   const Busy busy(&busy_);
+  check_control();
   load();
   bool interrupted = false, failed = false;
   std::string failure;
@@ -110,6 +152,7 @@ void PySimulation::take_steps(long count) {
     SignalCheck signals;
     while (taken < count && !interrupted) {
       place_forces();
+      follow_schedule();
       if (recorder_) recorder_->note_input(state_, input_);
       const auto begin = std::chrono::steady_clock::now();
       report_ = step(model_->model, options_, input_, &state_, workspace_.get());

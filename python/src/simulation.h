@@ -7,7 +7,7 @@
 
 #include "capstan/io/recording.h"
 #include "capstan/step/contact_forces.h"
-#include "python/src/support.h"
+#include "python/src/controls.h"
 
 namespace capstan::python {
 
@@ -40,6 +40,10 @@ class PySimulation {
   void clear_forces();
   int num_forces() const { return static_cast<int>(forces_.size()); }
 
+  nb::list schedule() const { return from_points(points_); }
+  void set_schedule(std::vector<ControlPoint> points);
+  nb::object sensors();  // all numbers
+
   Transform pose(int body);
   Vec6 velocity(int body);
   nb::tuple poses();
@@ -53,6 +57,8 @@ class PySimulation {
   void load();
   void store();
   void place_forces();
+  void check_control() const;  // throws ValueError where a control was written that the schedule sets
+  void follow_schedule();
   void place();  // where everything is now
   void append_frame(const Workspace* last, double wall);
   [[noreturn]] void raise_step_error(const std::string& text, long taken) const;
@@ -71,6 +77,10 @@ class PySimulation {
   bool has_step_ = false;  // workspace_ holds the contacts of the last step
   Input input_;
   std::vector<Force> forces_;
+  std::vector<ControlPoint> points_;
+  Schedule schedule_;
+  Input scheduled_;
+  VecX stored_control_, sensed_;
   Placement placement_;
   std::unique_ptr<Recorder> recorder_;
   long record_every_ = 1, since_record_ = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "capstan/base/closest_name.h"
@@ -98,13 +99,22 @@ void Names::add(const std::string& name) {
   list_.push_back(name);
 }
 
+std::string Names::known() const {
+  constexpr std::size_t kMost = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMost, list_.size()); ++i) names += (i > 0 ? ", " : "") + list_[i];
+  if (list_.empty()) return "the model has none";
+  return list_.size() > kMost ? fmt::format("known are {} and {} more", names, list_.size() - kMost)
+                              : "known are " + names;
+}
+
 int Names::find(nb::handle key) const {
   if (nb::isinstance<nb::str>(key)) {
     const std::string name = nb::cast<std::string>(key);
     const auto found = index_.find(name);
     if (found != index_.end()) return found->second;
-    const std::string text = fmt::format("there is no {} '{}'; {}", kind_, name,
-                                         did_you_mean(name, list_, fmt::format("the model has {}", size())));
+    const std::string text =
+        fmt::format("there is no {} '{}'; {}", kind_, name, did_you_mean(name, list_, known()));
     throw nb::key_error(text.c_str());
   }
   if (!PyIndex_Check(key.ptr())) {
@@ -118,17 +128,26 @@ int Names::find(nb::handle key) const {
   return static_cast<int>(number < 0 ? number + size() : number);
 }
 
-CompiledModel::CompiledModel(Scene from, Model compiled, Diagnostics told)
+void tell_warnings(const Diagnostics& diagnostics, std::size_t first) {
+  if (first >= diagnostics.list.size()) return;
+  nb::list texts;
+  for (std::size_t i = first; i < diagnostics.list.size(); ++i) texts.append(to_string(diagnostics.list[i]));
+  nb::module_::import_("capstan._errors").attr("tell_warnings")(texts);
+}
+
+CompiledModel::CompiledModel(Scene from, Model compiled, SensorSet made, Diagnostics told)
     : scene(std::move(from)),
       model(std::move(compiled)),
       diagnostics(std::move(told)),
+      sensors(std::move(made)),
       bodies("body"),
       joints("joint"),
       actuators("actuator"),
       shapes("shape"),
       sites("site"),
       tendons("tendon"),
-      keyframes("keyframe") {
+      keyframes("keyframe"),
+      sensor_names("sensor") {
   const auto fill = [](const auto& things, Names* names) {
     for (const auto& thing : things) names->add(thing.name);
   };
@@ -139,6 +158,7 @@ CompiledModel::CompiledModel(Scene from, Model compiled, Diagnostics told)
   fill(model.sites, &sites);
   fill(model.tendons, &tendons);
   fill(model.keyframes, &keyframes);
+  fill(sensors.entries, &sensor_names);
 }
 
 void make_sound(const Model& model, State* state) {

@@ -22,7 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capstan/step/step.h"
+#include "capstan/step/sensors.h"
 
 namespace capstan::python {
 
@@ -73,6 +73,8 @@ class Names {
   int find(nb::handle name_or_index) const;
 
  private:
+  std::string known() const;
+
   const char* kind_;
   std::vector<std::string> list_;
   std::unordered_map<std::string, int> index_;
@@ -80,19 +82,24 @@ class Names {
 
 // A scene and its model, which never change: shared by all simulations, states and batches of it.
 struct CompiledModel {
-  CompiledModel(Scene scene, Model model, Diagnostics diagnostics);
+  CompiledModel(Scene scene, Model model, SensorSet sensors, Diagnostics diagnostics);
   Scene scene;
   Model model;
   Diagnostics diagnostics;  // warnings of reading and compiling
-  Names bodies, joints, actuators, shapes, sites, tendons, keyframes;
+  SensorSet sensors;
+  Names bodies, joints, actuators, shapes, sites, tendons, keyframes, sensor_names;
 };
 using ModelPtr = std::shared_ptr<const CompiledModel>;
 
 struct PyScene {
   Scene scene;
   Diagnostics diagnostics;
+  bool is_told = false;  // from a pickle: its warnings were told where it was made
 };
-// From a Scene, a Model, or what Scene.load() takes.
+// Gives what diagnostics have from the `first` on to Python's warnings.
+void tell_warnings(const Diagnostics& diagnostics, std::size_t first = 0);
+
+// From a Scene, a Model, or what Scene.load() takes; tells warnings.
 ModelPtr to_model(nb::handle scene_or_model);
 
 struct PyState {

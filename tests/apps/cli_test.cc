@@ -188,6 +188,60 @@ TEST(List, FindsScenesWhereToldTo) {
   EXPECT_HAS(none.err, "CAPSTAN_SCENES");
 }
 
+constexpr const char* kSlider = R"(capstan: 1
+options: {gravity: [0, 0, 0], dt: 0.01, duration: 2}
+bodies: [{name: m, joint: {type: prismatic, axis: [1, 0, 0]}, shape: {type: box, size: [1, 1, 1], mass: 2}}]
+actuators: [{name: push, type: torque, joint: m, control: 0.5}]
+sensors: [{name: speed, type: joint_velocity, joint: m}, {name: motor, type: actuator_force, actuator: push}]
+)";
+
+// 2 kg: from 0 to 4 N in a second, then 4 N: 6 N s in all.
+TEST(Controls, FollowATableAndSensorsTell) {
+  const Folder folder;
+  write_text(folder / "slider.yaml", kSlider);
+  write_text(folder / "table.csv", "time [s],push.control [N]\n0,0\n1,4\n");
+  const Outcome linear = folder.capstan("run slider.yaml --controls table.csv --log log.csv");
+  EXPECT_EQ(linear.code, 0) << linear.err;
+  EXPECT_HAS(linear.out,
+             "sensors at the end\n    speed                 3 m/s\n    motor                 4 N\n");
+  const std::string log = read_text(folder / "log.csv");
+  EXPECT_HAS(log.substr(0, log.find('\n')), ",speed [m/s],motor [N],push.force [N]");
+  EXPECT_HAS(folder.capstan("run slider.yaml --controls table.csv --interpolate constant").out,
+             "speed                 2 m/s");
+  EXPECT_HAS(folder.capstan("run slider.yaml").out, "speed                 0.5 m/s");
+}
+
+TEST(Controls, MistakesAreTold) {
+  const Folder folder;
+  write_text(folder / "slider.yaml", kSlider);
+  write_text(folder / "table.csv", "time,posh\n0,0\n1,4\n");
+  const Outcome unknown = folder.capstan("run slider.yaml --controls table.csv");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.err,
+            "table.csv:1: error: column 'posh' is no actuator of the scene; did you mean 'push'?\n");
+  EXPECT_EQ(folder.capstan("run slider.yaml --controls none.csv").code, 1);
+  EXPECT_EQ(folder.capstan("run slider.yaml --controls table.csv --interpolate cubic").code, 64);
+  EXPECT_HAS(folder.capstan("run slider.yaml --interpolate smooth").err, "needs --controls FILE.csv");
+  EXPECT_HAS(folder.capstan("run slider.yaml --record film.mp4").err,
+             "give '--record film.capstan', then 'capstan export film.capstan film.mp4'");
+}
+
+TEST(Sleep, IsAsTheSceneSaysUnlessToldOtherwise) {
+  const Folder folder;
+  const auto asleep = [&](const char* scene, const char* flag) {
+    write_text(folder / "box.yaml",
+               std::string("capstan: 1\noptions: {duration: 2") + scene +
+                   "}\nshapes: [{type: plane}]\nbodies: [{name: b, position: [0, 0, 0.1], "
+                   "joint: free, shape: {type: box, size: [0.2, 0.2, 0.2]}}]\n");
+    return folder.capstan(std::string("run box.yaml ") + flag).out.find("1 at the end, of 1") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(asleep("", ""));
+  EXPECT_TRUE(asleep("", "--sleep"));
+  EXPECT_TRUE(asleep(", sleep: true", ""));
+  EXPECT_FALSE(asleep(", sleep: true", "--no-sleep"));
+}
+
 TEST(Info, TextAndJsonAgree) {
   const Folder folder;
   const Outcome text = folder.capstan("info arm_hand");

@@ -11,13 +11,13 @@ namespace capstan {
 namespace {
 
 std::map<std::string, std::vector<double>> read_all(const Model& model, const Scene& scene,
-                                                    const State& state,
-                                                    const Workspace* workspace = nullptr) {
+                                                    const State& state, const Workspace* workspace = nullptr,
+                                                    const Input* input = nullptr) {
   Diagnostics diagnostics;
   const SensorSet set = make_sensors(model, scene, scene.sensors, &diagnostics);
   EXPECT_EQ(diagnostics.text(), "");
   VecX values;
-  read_sensors(model, set, state, workspace, nullptr, &values);
+  read_sensors(model, set, state, workspace, input, &values);
   EXPECT_EQ(values.size(), set.size);
   EXPECT_EQ(set.columns().size(), static_cast<std::size_t>(set.size));
   std::map<std::string, std::vector<double>> result;
@@ -111,6 +111,130 @@ sensors:
   EXPECT_NEAR(values["box.subtree_momentum"][2], 0, 1e-4);
   EXPECT_EQ(values["box.joint_position"].size(), 7u);
   EXPECT_NEAR(values["clock"][0], 2, 1e-9);
+}
+
+Scene scene_of(const std::string& text) {
+  const std::string path = testing::TempDir() + "/capstan_sensors_scene.yaml";
+  std::ofstream(path) << "capstan: 1\n" << text;
+  return read_scene(path);
+}
+
+// A mass of 2 kg turns at w = 3 rad/s on an arm of r = 0.5 m. At its end sits a frame whose x looks along the
+// motion and whose y looks to the centre: w r = 1.5 m/s along x, w^2 r = 4.5 m/s^2 along y, and a pull of 9
+// N.
+TEST(Sensors, TurningArm) {
+  const Scene scene = scene_of(R"(options: {gravity: [0, 0, 0], dt: 0.001, integrator: midpoint}
+bodies:
+  - name: arm
+    joint: {type: revolute, axis: [0, 0, 1], initial_velocity: 3}
+    inertia: {mass: 1, moments: [0.1, 0.1, 0.1]}
+    children:
+      - {name: end, position: [0.5, 0, 0], inertia: {mass: 2, moments: [0.1, 0.1, 0.1]}}
+sites: [{name: s, body: end, rpy_deg: [0, 0, 90]}]
+sensors:
+  - {type: velocimeter, site: s}
+  - {type: gyro, site: s}
+  - {type: accelerometer, site: s}
+  - {type: force, site: s}
+  - {type: torque, site: s}
+  - {type: frame_velocity, site: s}
+  - {type: subtree_momentum, body: arm}
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  for (int i = 0; i < 250; ++i) step(model, step_options(model), {}, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace);
+  const auto expect = [&](const std::string& name, const Vec3& expected) {
+    const Vec3 value = Vec3::Map(values[name].data());
+    EXPECT_NEAR((value - expected).norm(), 0, 1e-9) << name << ": " << value.transpose();
+  };
+  expect("s.velocimeter", {1.5, 0, 0});
+  expect("s.gyro", {0, 0, 3});
+  expect("s.accelerometer", {0, 4.5, 0});
+  expect("s.force", {0, 9, 0});
+  expect("s.torque", {0, 0, 0});
+  const double angle = 3 * 0.25;
+  expect("s.frame_velocity", {-1.5 * std::sin(angle), 1.5 * std::cos(angle), 0});
+  expect("arm.subtree_momentum", {-3 * std::sin(angle), 3 * std::cos(angle), 0});
+}
+
+// A body of 3 kg on a vertical slide stands on a leg of 1 kg: the body's weight goes through the leg. A push
+// of 7 N at the leg's end, which cannot slip sideways, is borne by the slide, with its torque.
+TEST(Sensors, ForceThroughALeg) {
+  const Scene scene = scene_of(R"(options: {tolerance: 1.0e-9}
+bodies:
+  - name: body
+    position: [0, 0, 1.05]
+    joint: {type: prismatic, axis: [0, 0, 1]}
+    inertia: {mass: 3, moments: [0.1, 0.1, 0.1]}
+    children:
+      - name: leg
+        position: [0, 0, -1]
+        shape: {type: sphere, radius: 0.05, mass: 1}
+shapes: [{type: plane}]
+sensors:
+  - {type: force, body: leg}
+  - {type: force, body: body}
+  - {type: torque, body: body}
+  - {type: touch, body: leg}
+  - {type: touch, body: body}
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Input input;
+  input.body_forces.push_back({model.find_body("leg"), Vec3(0, 0, 0.05), Vec3(7, 0, 0), Vec3::Zero()});
+  for (int i = 0; i < 2000; ++i) step(model, step_options(model), input, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace, &input);
+  EXPECT_NEAR(values["leg.touch"][0], 4 * 9.81, 1e-5);
+  EXPECT_EQ(values["body.touch"][0], 0);
+  EXPECT_NEAR(values["leg.force"][2], -3 * 9.81, 1e-5);
+  EXPECT_NEAR(values["body.force"][2], 0, 1e-5);  // the slide bears nothing along itself
+  EXPECT_NEAR(values["leg.force"][0], -7, 1e-9);
+  EXPECT_NEAR(values["body.force"][0], -7, 1e-9);
+  EXPECT_NEAR(values["body.torque"][1], 7, 1e-3);  // 7 N, 1 m below
+}
+
+// Half of the weight of two bodies of 1 kg each is taken away: the wrist feels the other half.
+TEST(Sensors, WeightlessBodies) {
+  const Scene scene = scene_of(R"(bodies:
+  - name: hand
+    joint: {type: prismatic, axis: [0, 0, 1], stiffness: 1000, damping: 100}
+    inertia: {mass: 1, moments: [0.1, 0.1, 0.1]}
+    gravity_compensated: true
+    children:
+      - {name: load, inertia: {mass: 1, moments: [0.1, 0.1, 0.1]}}
+sensors: [{type: force, body: hand}]
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  for (int i = 0; i < 1000; ++i) step(model, step_options(model), {}, &state, &workspace);
+  EXPECT_NEAR(state.q[0], -9.81 / 1000, 1e-9);
+  EXPECT_NEAR(read_all(model, scene, state, &workspace)["hand.force"][2], 9.81, 1e-6);
+}
+
+TEST(Sensors, KeepForcesInSleep) {
+  const Scene scene = scene_of(R"(options: {sleep: true}
+bodies: [{name: b, position: [0, 0, 0.1], joint: free, shape: {type: box, size: [0.2, 0.2, 0.2], mass: 2}}]
+shapes: [{type: plane}]
+sensors: [{type: touch, body: b}, {type: accelerometer, body: b}]
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Diagnostics diagnostics;
+  const SensorSet set = make_sensors(model, scene, scene.sensors, &diagnostics);
+  VecX values;
+  int asleep = 0;
+  for (int i = 0; i < 400; ++i) {
+    asleep = step(model, step_options(model), {}, &state, &workspace).asleep;
+    read_sensors(model, set, state, &workspace, nullptr, &values);
+  }
+  ASSERT_EQ(asleep, 1);
+  EXPECT_NEAR(values[0], 2 * 9.81, 1e-3);
+  EXPECT_NEAR(values[3], 9.81, 1e-9);
 }
 
 TEST(Sensors, MistakesAreTold) {

@@ -154,5 +154,20 @@ TEST(Unchanged, AFailedStepLeavesNothingToKeep) {
   EXPECT_EQ(s.state.q, before.q);
 }
 
+// A state that is set back after one step: the next step is that step again, not one that kept its
+// velocities.
+TEST(Unchanged, StatesThatAreSetBack) {
+  Simulation s = simulate(row_of_boxes());
+  const State start = s.state;
+  step(s.model, s.options, s.input, &s.state, &s.workspace);
+  const State once = s.state;
+  ASSERT_NE(once.v, start.v);  // it sinks into the plane
+  s.state = start;
+  const Report report = step(s.model, s.options, s.input, &s.state, &s.workspace);
+  EXPECT_EQ(report.reused, 0);
+  EXPECT_EQ(s.state.q, once.q);
+  EXPECT_EQ(s.state.v, once.v);
+}
+
 }  // namespace
 }  // namespace capstan
