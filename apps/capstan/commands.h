@@ -39,6 +39,7 @@ struct RunOptions {
   std::string scene;
   std::optional<double> duration, dt;
   std::string integrator, keyframe, contact_law;
+  std::string model, solver;  // of rigid contact, in place of a contact law
   std::optional<bool> sleep;  // islands at rest may sleep; not said: as the scene has it
   bool keep_going = false;    // a step that does not converge takes the best iterate
   int threads = 1;
@@ -149,6 +150,17 @@ struct GauntletOptions {
 };
 int gauntlet(const GauntletOptions& options);
 
+struct CompareOptions {
+  std::string scene;
+  std::optional<double> duration, dt;
+  std::string contact_law;
+  int problems = 10;        // steps of the run whose problems are solved
+  double tolerance = 1e-6;  // of every solver
+  int max_iterations = 2000;
+  std::string csv;
+};
+int compare(const CompareOptions& options);
+
 // --- Shared by the subcommands ---
 
 struct LoadedScene {
@@ -171,6 +183,8 @@ StepOptions choose_step_options(StepOptions from_scene, const std::optional<doub
 
 // The same with a contact law by name; "" leaves it. Throws UsageError.
 StepOptions choose_contact_law(StepOptions options, const std::string& name);
+// Rigid contact by names of a model and a solver; both empty: as it is.
+StepOptions choose_rigid(StepOptions options, const std::string& model, const std::string& solver);
 
 // What `info` tells of a recording.
 void print_recording_info(const std::string& path, bool json);

@@ -30,6 +30,7 @@ struct AllOptions {
   BenchOptions bench;
   ExperimentsOptions experiments;
   GauntletOptions gauntlet;
+  CompareOptions compare;
 };
 
 void add_run(CLI::App& app, RunOptions& o) {
@@ -42,6 +43,9 @@ void add_run(CLI::App& app, RunOptions& o) {
                 "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
   c->add_option("--contact-law", o.contact_law,
                 "coulomb, sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
+  c->add_option("--model", o.model,
+                "Rigid contact in place of a contact law: ncp, ccp or box (docs/solvers.md)");
+  c->add_option("--solver", o.solver, "Its solver; default: gauss_seidel");
   c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
       ->capture_default_str();
   // Not given to add_flag(): CLI11 takes an optional for a count, and sets it to 0 where the flag is not
@@ -175,6 +179,20 @@ void add_others(CLI::App& app, AllOptions& o) {
   gauntlet->add_option("--judge", g.judge,
                        "Judge this text file, the motion of the one scene in another engine, instead");
   gauntlet->add_flag("--list", g.list, "Only list the scenes and what they show");
+
+  CLI::App* compare = app.add_subcommand(
+      "compare",
+      "Solve the steps of a scene by every model and solver of rigid contact, beside the convex law");
+  CompareOptions& m = o.compare;
+  compare->add_option("scene", m.scene, kScene)->required();
+  compare->add_option("--duration", m.duration, "As for run");
+  compare->add_option("--dt", m.dt, "As for run");
+  compare->add_option("--contact-law", m.contact_law, "Of the run that the problems come from");
+  compare->add_option("--problems", m.problems, "How many of its steps are solved")->capture_default_str();
+  compare->add_option("--tolerance", m.tolerance, "Residual that a solver is to reach")
+      ->capture_default_str();
+  compare->add_option("--max-iterations", m.max_iterations, "Of a solver")->capture_default_str();
+  compare->add_option("--csv", m.csv, "Write residuals over iterations to this file");
 }
 
 int parse_and_call(int argc, char** argv) {
@@ -192,6 +210,7 @@ int parse_and_call(int argc, char** argv) {
   }
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "run") return run(options.run);
+  if (command == "compare") return compare(options.compare);
   if (command == "check") return check(options.check);
   if (command == "info") return info(options.info);
   if (command == "replay") return replay(options.replay);

@@ -179,6 +179,12 @@ int run(const RunOptions& options) {
   check_options(options);
   choose_step_options({}, options.dt, options.integrator);
   choose_contact_law({}, options.contact_law);  // wrong options are told before a scene is read
+  choose_rigid({}, options.model, options.solver);
+  if (!options.model.empty() &&
+      !(options.record.empty() && options.checkpoint.empty() && options.resume.empty()))
+    throw UsageError(
+        "recordings and checkpoints do not know rigid models yet; leave --model, or --record, "
+        "--checkpoint and --resume out");
   const LoadedScene loaded = load(options.scene, options.strict);
   const Model& model = loaded.model;
   check_paths(options, loaded.path);
@@ -199,6 +205,7 @@ int run(const RunOptions& options) {
   const double dt_before = checkpoint.options.dt;
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
+  checkpoint.options = choose_rigid(checkpoint.options, options.model, options.solver);
   checkpoint.options.threads = options.threads;
   checkpoint.options.most_seconds = options.step_seconds.value_or(kInfinity);
   if (options.sleep) checkpoint.options.sleep.on = *options.sleep;

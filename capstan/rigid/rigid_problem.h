@@ -34,6 +34,7 @@ struct RigidOptions {
   double erp = 0.2;         // part of an overlap that is undone in a step
   double tolerance = 1e-8;  // of the residual
   int max_iterations = 10000;
+  bool operator==(const RigidOptions&) const = default;
 };
 
 // Rows that are solved together: a contact, or one scalar.

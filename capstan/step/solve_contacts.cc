@@ -74,6 +74,12 @@ bool StepRun::solve_contacts() {
   add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
   w.problem.deadline = &deadline;
   deadline.check();
+  if (options.rigid.is_on) {
+    report.times.assemble += watch.lap();
+    solve_rigid();
+    report.times.solve += watch.lap();
+    return true;
+  }
   report.bounce_rounds = bounce(model, scheme, true, &w.contacts, &w.motion, &w.problem, &w.bounce);
   report.times.assemble += watch.lap();
 

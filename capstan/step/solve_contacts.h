@@ -42,6 +42,8 @@ struct StepRun {
   // Solves with the contacts found by collide(), and revises them. False: something that sleeps was touched
   // and woke, so that the step has to begin anew.
   bool solve_contacts();
+  // The same with a complementarity model, without rounds: contacts are those that collide() found.
+  void solve_rigid();
 };
 
 }  // namespace capstan

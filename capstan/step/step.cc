@@ -42,8 +42,9 @@ void fill_report(const Workspace& w, Report* report) {
 }
 
 // A later step may reuse what this one made if nothing was added to it or taken back after the first solve.
-bool can_be_reused(const Report& report) {
-  return report.late_contacts == 0 && report.withdrawn_contacts == 0 && report.solver.friction_rounds == 0;
+bool can_be_reused(const StepSettings& settings, const Report& report) {
+  return !settings.rigid.is_on && report.late_contacts == 0 && report.withdrawn_contacts == 0 &&
+         report.solver.friction_rounds == 0;
 }
 
 Report take_step(const Model& model, const StepOptions& options, const Input& input, const Deadline& deadline,
@@ -65,18 +66,19 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     run.report.times.collide += run.watch.lap();
     is_solved = !wake_touched(model, w->contacts, &w->sleep) && run.solve_contacts();
   }
-  if (traits(options.contact.law).finds_bounds) set_bounds(w->newton, &w->problem);
+  if (traits(options.contact.law).finds_bounds && !options.rigid.is_on) set_bounds(w->newton, &w->problem);
   balance_trees_with_inner_constraints(w->problem, *state, run.scheme, w->newton.is_reused, &w->motion,
                                        &w->newton.v);
   run.report.times.advance += run.watch.lap();
-  if (options.judge) run.report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
+  if (options.judge && !options.rigid.is_on)
+    run.report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   run.report.times.judge += run.watch.lap();
 
   advance(run, run.scope().threads, &w->next);
   check_finite(model, *state, w->next, options.dt);
   if (options.fail_if_not_converged) check_solver(model, *state, w->newton.islands, run.report.solver);
   fill_report(*w, &run.report);
-  w->unchanged.is_valid = can_be_reused(run.report);
+  w->unchanged.is_valid = can_be_reused(options, run.report);
   std::swap(*state, w->next);
   run.report.times.advance += run.watch.lap();
   return run.report;

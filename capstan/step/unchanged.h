@@ -7,14 +7,24 @@
 // (Sleep, which sleep.h has and a scene may ask for, also stops what creeps.)
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "capstan/dynamics/forces.h"
+#include "capstan/rigid/rigid_problem.h"
 #include "capstan/scene/scene.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 
 namespace capstan {
+
+// Contact by a complementarity model in place of the convex laws (step/solve_rigid.cc).
+struct RigidSettings {
+  bool is_on = false;
+  RigidOptions options = {};
+  std::string solver = "gauss_seidel";  // of rigid_solvers()
+  bool operator==(const RigidSettings&) const = default;
+};
 
 // All that the answer of a step depends on besides model, State and Input.
 struct StepSettings {
@@ -23,6 +33,7 @@ struct StepSettings {
   ContactOptions contact = {};
   NewtonOptions newton = {};
   SleepOptions sleep = {};
+  RigidSettings rigid = {};
   bool close_loops = true;  // after the solve (step/close_loops.h)
   bool operator==(const StepSettings&) const = default;
 };
