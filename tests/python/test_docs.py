@@ -67,7 +67,7 @@ def test_the_page_of_robots(tmp_path, program):
             (tmp_path / name).write_text(content)
         elif kind == "python":
             done = subprocess.run([sys.executable, "-c", content], capture_output=True, text=True, cwd=tmp_path, check=True)
-            assert done.stdout == "the tip presses with 20.00 N\n"
+            assert done.stdout == "the tip presses with 20.0 N\n"
         else:
             assert kind == "console"
             for line, shown in re.findall(r"^\$ capstan (.*)\n((?:(?!\$).*\n)*)", content, re.M):
