@@ -2,7 +2,7 @@
 """Tries every MJCF and URDF file of some folders in Capstan and, where the Python package `mujoco` is installed, in
 MuJoCo: does it load, what is not understood, mass, mass matrix, five seconds, time of a step.
 
-    tools/robots.py FOLDER... [--markdown docs/robots.md] [--json FILE] [--load-only] [--match TEXT]
+    tools/robots.py FOLDER... [--markdown FILE] [--json FILE] [--load-only] [--match TEXT]
 
 Each file is tried in processes of its own with a time limit, so that no file can stop the others. Nothing of the
 folders is kept but the table.

@@ -216,10 +216,10 @@ TEST(Controls, MistakesAreTold) {
   write_text(folder / "slider.yaml", kSlider);
   write_text(folder / "table.csv", "time,posh\n0,0\n1,4\n");
   const Outcome unknown = folder.capstan("run slider.yaml --controls table.csv");
-  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.code, 2);
   EXPECT_EQ(unknown.err,
             "table.csv:1: error: column 'posh' is no actuator of the scene; did you mean 'push'?\n");
-  EXPECT_EQ(folder.capstan("run slider.yaml --controls none.csv").code, 1);
+  EXPECT_EQ(folder.capstan("run slider.yaml --controls none.csv").code, 2);
   EXPECT_EQ(folder.capstan("run slider.yaml --controls table.csv --interpolate cubic").code, 64);
   EXPECT_HAS(folder.capstan("run slider.yaml --interpolate smooth").err, "needs --controls FILE.csv");
   EXPECT_HAS(folder.capstan("run slider.yaml --record film.mp4").err,

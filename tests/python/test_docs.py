@@ -1,5 +1,6 @@
 """The examples of docs/python.md, one after the other, as a reader would type them."""
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
@@ -50,3 +51,30 @@ def test_every_file_of_the_package_is_listed():
     folder = PAGE.parents[1] / "python"
     listed = set(re.search(r"set\(files\n(.*?)\)", (folder / "CMakeLists.txt").read_text(), re.S)[1].split())
     assert listed == {path.name for path in (folder / "capstan").iterdir() if path.is_file()}
+
+
+def as_regex(shown):
+    return ".*".join(map(re.escape, shown.split("...")))
+
+
+def test_the_page_of_robots(tmp_path, program):
+    """Files are written, commands and programs run, in the order of the page."""
+    text = (PAGE.parent / "robots.md").read_text()
+    commands = 0
+    for kind, content in re.findall(r"^```(\w+)\n(.*?)^```", text, re.S | re.M):
+        if kind in ("xml", "yaml", "csv"):
+            name = re.search(r"(?:#|<!--) (\S+)", content.split("\n")[0])[1]
+            (tmp_path / name).write_text(content)
+        elif kind == "python":
+            done = subprocess.run([sys.executable, "-c", content], capture_output=True, text=True, cwd=tmp_path, check=True)
+            assert done.stdout == "the tip presses with 20.0 N\n"
+        else:
+            assert kind == "console"
+            for line, shown in re.findall(r"^\$ capstan (.*)\n((?:(?!\$).*\n)*)", content, re.M):
+                done = subprocess.run([os.environ["CAPSTAN"], *line.split()], capture_output=True, text=True, cwd=tmp_path,
+                                      check=True)
+                printed = done.stderr + done.stdout
+                for expected in shown.splitlines():
+                    assert re.search(f"^{as_regex(expected)}$", printed, re.M), (line, expected, printed)
+                commands += 1
+    assert commands == 4
