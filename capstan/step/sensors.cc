@@ -21,7 +21,7 @@ std::vector<char> bodies_below(const Model& model, int root) {
   for (std::size_t b = 0; b < below.size(); ++b) {  // parents come first
     const int parent = model.bodies[b].parent;
     below[b] =
-        static_cast<int>(b) == root || (b > 0 && parent >= 0 && below[static_cast<std::size_t>(parent)]);
+        static_cast<int>(b) == root || (b > 0 && parent >= 0 && below[parent]);
   }
   return below;
 }
@@ -33,13 +33,13 @@ std::vector<Inertia> body_inertias(const Model& model, const Scene& scene) {
   for (const Body& body : scene.bodies) {
     const int b = model.find_body(body.name);
     if (b < 0 || !body.inertia) continue;
-    inertias[static_cast<std::size_t>(b)] = *body.inertia;
-    written[static_cast<std::size_t>(b)] = 1;
+    inertias[b] = *body.inertia;
+    written[b] = 1;
   }
   for (const ShapeInstance& shape : scene.shapes) {
     const int b = model.find_body(shape.body);
-    if (b > 0 && !written[static_cast<std::size_t>(b)])
-      add_inertia(shape_inertia(shape), {}, &inertias[static_cast<std::size_t>(b)]);
+    if (b > 0 && !written[b])
+      add_inertia(shape_inertia(shape), {}, &inertias[b]);
   }
   return inertias;
 }
@@ -58,9 +58,9 @@ struct Kinematics {
     calc_velocity(model, placement, state.v, &velocity);
     for (std::size_t l = 1; l < A.size(); ++l) {
       const Link& link = model.links[l];
-      A[l] = A[static_cast<std::size_t>(link.parent)] + velocity.bias[l];
+      A[l] = A[link.parent] + velocity.bias[l];
       for (int k = link.dof_begin; k < link.dof_end && state.a.size() > 0; ++k)
-        A[l] += placement.S[static_cast<std::size_t>(k)] * state.a[k];
+        A[l] += placement.S[k] * state.a[k];
     }
   }
 };
@@ -70,9 +70,9 @@ struct Motion6 {  // of a point that is fixed to a body, world axes
 };
 
 Motion6 motion_at(const Model& model, const Kinematics& k, int body, const Vec3& p_W) {
-  const std::size_t l = static_cast<std::size_t>(model.bodies[static_cast<std::size_t>(body)].link);
+  const int l = model.bodies[body].link;
   if (l == 0) return {};
-  const Vec3 r = p_W - k.placement.origin[static_cast<std::size_t>(model.links[l].tree)];
+  const Vec3 r = p_W - k.placement.origin[model.links[l].object];
   const Vec6 &V = k.velocity.V[l], &A = k.A[l];
   Motion6 m;
   m.w = V.head<3>();
@@ -122,14 +122,14 @@ struct Reader {
     }
     for (const ContactForce& c : contacts) {
       const auto inside = [&](int shape) {
-        return below[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(shape)].body)] != 0;
+        return below[model.shapes[shape].body] != 0;
       };
       if (inside(c.shape_b)) add(c.p_W, -c.force_W());
       if (inside(c.shape_a)) add(c.p_W, c.force_W());
     }
     for (std::size_t i = 0; input && i < input->body_forces.size(); ++i) {
       const BodyForce& f = input->body_forces[i];
-      if (!below[static_cast<std::size_t>(f.body)]) continue;
+      if (!below[f.body]) continue;
       add(f.point_W, -f.force_W);
       torque -= f.torque_W;
     }
@@ -141,8 +141,8 @@ struct Reader {
   double touch(int body) const {
     double sum = 0;
     for (const ContactForce& c : contacts) {
-      if (model.shapes[static_cast<std::size_t>(c.shape_a)].body == body ||
-          model.shapes[static_cast<std::size_t>(c.shape_b)].body == body)
+      if (model.shapes[c.shape_a].body == body ||
+          model.shapes[c.shape_b].body == body)
         sum += c.normal_force;
     }
     return sum;
@@ -150,17 +150,17 @@ struct Reader {
 
   void read(std::size_t i, double* out) const {
     const SensorSet::Entry& e = set.entries[i];
-    const auto put = [&](const Vec3& v) { Eigen::Map<Vec3>(out) = v; };
+    const auto put = [&](const Vec3& v) { Vec3::Map(out) = v; };
     const bool on_joint = e.type == SensorType::joint_position || e.type == SensorType::joint_velocity;
     const bool on_actuator = e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force;
     if (e.type == SensorType::clock) {
       *out = state.time;
     } else if (on_joint) {
-      const ModelJoint& joint = model.joints[static_cast<std::size_t>(e.index)];
+      const ModelJoint& joint = model.joints[e.index];
       for (int n = 0; n < e.size; ++n)
         out[n] = e.type == SensorType::joint_position ? state.q[joint.q + n] : state.v[joint.v + n];
     } else if (on_actuator) {
-      const ActuatorReading reading = read_actuator(model, model.actuators[static_cast<std::size_t>(e.index)],
+      const ActuatorReading reading = read_actuator(model, model.actuators[e.index],
                                                     state.q, state.v, state.control[e.index]);
       *out = e.type == SensorType::actuator_position   ? reading.length
              : e.type == SensorType::actuator_velocity ? reading.rate
@@ -180,7 +180,7 @@ struct Reader {
       case SensorType::frame_position:
         return put(X.p);
       case SensorType::frame_quat:
-        Eigen::Map<Vec4>(out, 4) = quat_from_matrix(X.R);
+        Vec4::Map(out) = quat_from_matrix(X.R);
         return;
       case SensorType::frame_velocity:
         return put(m.v);
@@ -245,7 +245,7 @@ SensorSet make_sensors(const Model& model, const Scene& scene, const std::vector
       target = sensor.joint;
       e.index = model.find_joint(target);
       if (e.index >= 0) {
-        const ModelJoint& joint = model.joints[static_cast<std::size_t>(e.index)];
+        const ModelJoint& joint = model.joints[e.index];
         e.size =
             e.type == SensorType::joint_position ? num_positions(joint.type) : num_velocities(joint.type);
         if (e.size == 1) {
