@@ -12,12 +12,18 @@ namespace capstan {
 
 int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int material, Model* model) {
   const int object = add_object(name, rod, model);
-  const RodSection& section = rod->spec().section;
+  const RodSpec& spec = rod->spec();
+  const RodSection& section = spec.section;
   const Vec3 half(0.5 * section.width, 0.5 * section.height, 0);
   for (int i = 0; i < rod->num_edges(); ++i) {
     const double half_length = 0.5 * rod->rest_length(i);
     ShapeInstance shape;
     shape.name = fmt::format("{}/{}", name, i);
+    shape.collides = spec.collides;
+    shape.group_bits = spec.group_bits;
+    shape.mask_bits = spec.mask_bits;
+    shape.margin = spec.margin;
+    shape.rgba = spec.rgba;
     if (section.type == RodSectionType::circle) {
       shape.shape = Capsule{half.x(), half_length};
     } else if (section.type == RodSectionType::rectangle) {

@@ -134,17 +134,29 @@ struct Assembler {
     }
   }
 
-  // The same for a point of an object that is not a tree, in a group of three rows.
+  // The same for a point of an object that is not a tree. Its carrier turns as two points of it say that are
+  // beside the third, w x m1 and w x m2.
   void add_point(const ConstraintGroup& group, int link, const Vec3& p_W, double sign, const Mat3& R_WC) {
+    const int rows = group.num_rows;
+    add_rows(group, link, p_W, sign * R_WC.transpose(), rows - 3);
+    if (rows < 6) return;
+    const Mat3& R = motion.placement.X_WL[link].R;
+    const Vec3 m1 = R.col(0), m2 = R.col(1), t = R.col(2);
+    const Mat3 from_1 = sign * (t * m2.transpose() - m2 * t.transpose()), from_2 = sign * m1 * t.transpose();
+    add_rows(group, link, p_W + m1, from_1, 0);
+    add_rows(group, link, p_W + m2, from_2, 0);
+    add_rows(group, link, p_W, -(from_1 + from_2), 0);
+  }
+  // Adds T times the velocity of a point to three rows.
+  void add_rows(const ConstraintGroup& group, int link, const Vec3& p_W, const Mat3& T, int row) {
     PointPart point[kMostPointParts];
     const int n = calc_point(model, motion.placement, link, p_W, point);
     for (int i = 0; i < n; ++i) {
       int part = group.part_begin;
       while (problem.parts[part].block != point[i].block) ++part;
-      double* J = problem.jacobians.data() + problem.parts[part].jacobian;
+      double* J = problem.jacobians.data() + problem.parts[part].jacobian + row;
       for (int k = 0; k < point[i].size; ++k)
-        Eigen::Map<Vec3>(J + 3 * k) +=
-            sign * (R_WC.transpose() * Eigen::Map<const Vec3>(point[i].J.data() + 3 * k));
+        Eigen::Map<Vec3>(J + group.num_rows * k) += T * Eigen::Map<const Vec3>(point[i].J.data() + 3 * k);
     }
   }
 
@@ -550,16 +562,16 @@ struct Assembler {
 
   void add_tie(const ModelConstraint& c, int id) {
     const Placement& placement = motion.placement;
-    const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
-    const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+    const Transform X_WA = calc_frame(model, placement, c.body_a, *c.X_A);
+    const Transform X_WB = calc_frame(model, placement, c.body_b, *c.X_B);
     const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
     if (link_a == link_b) return;  // welded together already
     const Vec6 phi = calc_gap(model, c, state.q, placement);
     ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
     group.constraint = id;
     // Each point is taken where it is, so that the rows are the exact rate of the gap.
-    declare_link(&group, link_a);
-    declare_link(&group, link_b);
+    declare_point(&group, link_a, X_WA.p);
+    declare_point(&group, link_b, X_WB.p);
     set_zero(group);
     add_motion(group, link_a, X_WA.p, -1);
     add_motion(group, link_b, X_WB.p, 1);
@@ -573,7 +585,7 @@ struct Assembler {
       for (int p = group.part_begin; p < group.part_end; ++p) {
         const GroupPart part = problem.parts[p];
         double* J = part_for(&row, part.block);
-        const int n = model.trees[part.block].num_dofs();
+        const int n = model.blocks[part.block].size;
         for (int k = 0; k < n; ++k) {
           const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
           J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
@@ -620,10 +632,10 @@ void assemble(const Model& model, const State& state, const Input& input, const 
   if (!model.constraints.empty()) {
     if (workspace->ahead.X_WL.empty()) {
       workspace->ahead = make_placement(model);
-      workspace->constrained_trees = find_constrained_trees(model);
+      workspace->constrained_objects = find_constrained_objects(model);
     }
     workspace->q_ahead = state.q;
-    calc_placement_ahead(model, workspace->constrained_trees, state.q, state.v, dt, &workspace->q_ahead,
+    calc_placement_ahead(model, workspace->constrained_objects, state.q, state.v, dt, &workspace->q_ahead,
                          &workspace->ahead);
   }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
