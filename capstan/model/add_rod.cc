@@ -50,4 +50,21 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
   return object;
 }
 
+std::vector<int> find_rods(const Model& model) {
+  std::vector<int> rods;
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
+    if (dynamic_cast<const Rod*>(model.objects[i].physics.get()) != nullptr) rods.push_back(i);
+  }
+  return rods;
+}
+
+const Rod& rod_of(const Model& model, int object) {
+  return dynamic_cast<const Rod&>(*model.objects[object].physics);
+}
+
+std::string rod_name(const Model& model, int object) {
+  const std::string& first = model.bodies[model.links[model.objects[object].link_begin].body].name;
+  return first.substr(0, first.size() - 2);  // without "/0"
+}
+
 }  // namespace capstan
