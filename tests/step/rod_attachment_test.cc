@@ -113,9 +113,7 @@ rods:
   const Mechanics before = calc_mechanics(run.model, run.state);
   const auto momentum_of_rod = [&] {
     const Object& o = run.model.objects[run.rod()];
-    return Vec3(run.spec()
-                    .calc_momentum(run.q(), run.state.v.segment(o.dof_begin, o.num_dofs()))
-                    .tail<3>());
+    return Vec3(run.spec().calc_momentum(run.q(), run.state.v.segment(o.dof_begin, o.num_dofs())).tail<3>());
   };
   EXPECT_EQ(momentum_of_rod().norm(), 0);
   run.go(0.3);
@@ -153,7 +151,8 @@ TEST(RodAttachment, AnEdgeTurnsWithItsBody) {
     RodRun run(R"(
 options: {dt: 0.002, gravity: [0, 0, 0]}
 bodies:
-  - {name: hub, joint: {type: revolute, axis: )" + axis + R"(, initial_velocity: 4},
+  - {name: hub, joint: {type: revolute, axis: )" +
+               axis + R"(, initial_velocity: 4},
      inertia: {mass: 1, moments: [0.1, 0.1, 0.1]}}
 )" + kStrip + "attach: [{edge: first, body: hub}]}\n");
     run.go(1);
