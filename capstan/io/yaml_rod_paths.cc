@@ -10,6 +10,7 @@
 #include "capstan/io/file.h"
 #include "capstan/io/yaml_rods.h"
 #include "capstan/math/rotation.h"
+#include "capstan/math/spatial.h"
 
 namespace capstan {
 namespace {
@@ -138,6 +139,55 @@ std::vector<Vec3> divide(const std::vector<Vec3>& points, bool closed, long edge
   });
 }
 
+// The line through points with its corners made arcs. "" or why that cannot be.
+std::string round_corners(double radius, bool closed, std::vector<Vec3>* points) {
+  constexpr double kFinest = std::numbers::pi / 360;  // [rad] between points of an arc
+  const std::size_t n = points->size();
+  std::vector<Vec3> rounded;
+  std::vector<double> taken(n);  // [m] of the two edges at a corner
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3& corner = (*points)[i];
+    const Vec3 in = corner - (*points)[(i + n - 1) % n], out = (*points)[(i + 1) % n] - corner;
+    const double turn = std::atan2(cross(in, out).norm(), in.dot(out));
+    if ((!closed && (i == 0 || i + 1 == n)) || turn < kFinest) {
+      rounded.push_back(corner);
+      continue;
+    }
+    taken[i] = radius * std::tan(0.5 * turn);
+    if (!(taken[i] < 1e6 * radius)) return fmt::format("the line turns back at point {}", i);
+    const Vec3 t = in.normalized(), start = corner - taken[i] * t;
+    const Vec3 inward = (out - out.dot(t) * t).normalized();
+    const int pieces = static_cast<int>(std::ceil(turn / kFinest));
+    for (int k = 0; k <= pieces; ++k) {
+      const double a = k * turn / pieces;
+      rounded.push_back(start + radius * (std::sin(a) * t + (1 - std::cos(a)) * inward));
+    }
+  }
+  for (std::size_t i = 0; i + 1 < n + (closed ? 1 : 0); ++i) {
+    const double room = ((*points)[(i + 1) % n] - (*points)[i]).norm();
+    if (taken[i] + taken[(i + 1) % n] > room * (1 + 1e-9)) {
+      return fmt::format("the arcs at points {} and {} need {:g} m, which are {:g} m apart", i, (i + 1) % n,
+                         taken[i] + taken[(i + 1) % n], room);
+    }
+  }
+  *points = std::move(rounded);
+  return "";
+}
+
+void read_rounding(YamlFields* fields, bool has_edges, RodSpec* rod) {
+  double radius = 0;
+  if (!fields->number("rounding", &radius, kPositive)) return;
+  const YamlNode& node = *fields->find("rounding");
+  if (!has_edges) {
+    fields->error(node,
+                  fmt::format("{} has rounded corners, but does not say how many edges", fields->what()),
+                  "write 'edges: ...'");
+  } else if (const std::string why = round_corners(radius, rod->closed, &rod->nodes); !why.empty()) {
+    fields->error(node, fmt::format("{} is {:g} m: {}", fields->of("rounding"), radius, why),
+                  "write a smaller radius, or other points");
+  }
+}
+
 }  // namespace
 
 bool read_rod_path(YamlReader* reader, YamlFields* fields, RodSpec* rod) {
@@ -174,6 +224,7 @@ bool read_rod_path(YamlReader* reader, YamlFields* fields, RodSpec* rod) {
                   : key == "file" ? read_point_file(reader, fields, &nodes)
                                   : read_formula(fields, key, edges, &nodes);
   if (!ok) return false;
+  if (is_list) read_rounding(fields, has_edges, rod);
   if (is_list && has_edges && nodes.size() > 1) nodes = divide(nodes, rod->closed, edges);
   const bool is_placed = !pose.position.isZero(0) || !pose.quat_wxyz.tail<3>().isZero(0);
   for (Vec3& node : nodes) {

@@ -70,6 +70,33 @@ TEST(YamlRods, PointsAreNodesOrALineToDivide) {
   EXPECT_LT((ring.nodes[7] - Vec3(0, 0.5, 0)).norm(), 1e-15);
 }
 
+TEST(YamlRods, CornersAreRounded) {
+  // Half around a peg: 2 m down on both sides of an arc of 1 m.
+  const RodSpec rope =
+      read_rod("points: [[-1, 0, -2], [-1, 0, 1], [1, 0, 1], [1, 0, -2]], rounding: 1, edges: 100");
+  ASSERT_EQ(rope.nodes.size(), 101u);
+  EXPECT_LT((rope.nodes[50] - Vec3(0, 0, 1)).norm(), 1e-9);
+  double length = 0;
+  for (int i = 0; i < 100; ++i) length += (rope.nodes[i + 1] - rope.nodes[i]).norm();
+  EXPECT_NEAR(length, 4 + kPi, 1e-3);
+  for (const Vec3& node : rope.nodes) {
+    if (node.z() > 0) {
+      EXPECT_NEAR(node.norm(), 1, 1e-5);
+    }
+  }
+  // A belt about two pulleys of 1 m, 4 m apart.
+  const RodSpec belt = read_rod(
+      "points: [[-3, -1, 0], [3, -1, 0], [3, 1, 0], [-3, 1, 0]], rounding: 1, closed: true, edges: 400");
+  length = 0;
+  for (int i = 0; i < 400; ++i) length += (belt.nodes[(i + 1) % 400] - belt.nodes[i]).norm();
+  EXPECT_NEAR(length, 8 + 2 * kPi, 1e-3);
+  for (const Vec3& node : belt.nodes) {
+    if (std::abs(node.x()) > 2.01) {
+      EXPECT_NEAR((node - Vec3(node.x() > 0 ? 2 : -2, 0, 0)).norm(), 1, 1e-5);
+    }
+  }
+}
+
 TEST(YamlRods, PointsFromAFile) {
   const std::string folder = ::testing::TempDir() + "/yaml_rods";
   std::filesystem::create_directories(folder);
@@ -306,6 +333,8 @@ TEST(YamlRods, MistakesAreToldWithLineAndRemedy) {
       {"diameter: 0.01" + stuff, "rod 'r' has no nodes; write 'points: [[x, y, z], ...]'"},
       {line + ", points: [[0, 0, 0], [1, 0, 0]], edges: 4" + kRest,
        "rod 'r' has points and line; write only"},
+      {"points: [[0, 0, 0], [1, 0, 0], [1, 1, 0]], edges: 9, rounding: 1.5" + kRest,
+       "rounding of rod 'r' is 1.5 m: the arcs at points 0 and 1 need 1.5 m, which are 1 m apart"},
       {"arc: {radius: 1}, edges: 4" + kRest, "arc of rod 'r' has no angle"},
       {line + ", edges: 4, attach: [{node: last}]" + kRest,
        "an attachment of rod 'r' is to nothing; write 'body:"},
