@@ -6,6 +6,7 @@
 #include "apps/capstan/commands.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/io/recording_hdf5.h"
+#include "capstan/model/add_rod.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -24,6 +25,38 @@ double mass_of_bodies(const Model& model) {
   double mass = 0;
   for (const ModelBody& body : model.bodies) mass += body.mass;
   return mass;
+}
+
+bool is_carrier(const Model& model, const ModelBody& body) {
+  return body.link >= model.num_tree_links();
+}
+
+double length_of(const Rod& rod) {
+  double length = 0;
+  for (int i = 0; i < rod.num_edges(); ++i) length += rod.rest_length(i);
+  return length;
+}
+// All of it, held nodes included.
+double mass_of(const Rod& rod) {
+  return rod.spec().density * rod.section().area * length_of(rod);
+}
+
+std::string section_text(const RodSection& section) {
+  if (section.type == RodSectionType::circle) return fmt::format("circle of {:.4g} mm", 1e3 * section.width);
+  return fmt::format("{} of {:.4g} x {:.4g} mm",
+                     section.type == RodSectionType::rectangle ? "rectangle" : "ellipse", 1e3 * section.width,
+                     1e3 * section.height);
+}
+
+void print_rods(const Model& model) {
+  const std::vector<int> rods = find_rods(model);
+  if (!rods.empty()) fmt::print("\nrods\n");
+  for (const int id : rods) {
+    const Rod& rod = rod_of(model, id);
+    fmt::print("  {}: {:.4g} m, {}, {:.4g} kg, {} nodes, {}, E {:.4g} Pa, waves of stretch {:.4g} m/s\n",
+               rod_name(model, id), length_of(rod), rod.spec().closed ? "closed" : "open", mass_of(rod),
+               rod.num_nodes(), section_text(rod.spec().section), rod.spec().young_modulus, rod.wave_speed());
+  }
 }
 
 std::string range_text(const Range& r) {
@@ -66,7 +99,7 @@ struct TreePrinter {
 
   explicit TreePrinter(const Model& m) : model(m), joints(joints_by_body(m)) {
     for (int b = 1; b < static_cast<int>(m.bodies.size()); ++b) {
-      children[std::max(0, m.bodies[b].parent)].push_back(b);
+      if (!is_carrier(m, m.bodies[b])) children[std::max(0, m.bodies[b].parent)].push_back(b);
     }
     for (const ModelShape& shape : m.shapes) ++shapes[shape.body];
   }
@@ -95,8 +128,15 @@ void print_text(const LoadedScene& loaded) {
   };
   fmt::print("{}\n", m.name.empty() ? "(unnamed scene)" : m.name);
   row("file", loaded.path);
-  row("bodies", fmt::format("{} in {} tree{}, {:.6g} kg", m.bodies.size() - 1, m.trees.size(),
+  const auto num_bodies = std::count_if(m.bodies.begin() + 1, m.bodies.end(),
+                                        [&](const ModelBody& body) { return !is_carrier(m, body); });
+  row("bodies", fmt::format("{} in {} tree{}, {:.6g} kg", num_bodies, m.trees.size(),
                             m.trees.size() == 1 ? "" : "s", mass_of_bodies(m)));
+  if (const std::vector<int> rods = find_rods(m); !rods.empty()) {
+    double mass = 0;
+    for (const int id : rods) mass += mass_of(rod_of(m, id));
+    row("rods", fmt::format("{}, {:.6g} kg", rods.size(), mass));
+  }
   row("joints",
       fmt::format("{}: {} dofs, {} positions", m.joints.size(), m.num_velocities(), m.num_positions));
   row("shapes", fmt::format("{}, {} materials", m.shapes.size(), m.materials.size()));
@@ -115,6 +155,7 @@ void print_text(const LoadedScene& loaded) {
   fmt::print("\nworld{}\n",
              on_world > 0 ? fmt::format("  {} shape{}", on_world, on_world == 1 ? "" : "s") : "");
   TreePrinter(m).print(0, "");
+  print_rods(m);
   if (!m.actuators.empty()) fmt::print("\nactuators\n");
   for (const ModelActuator& a : m.actuators) {
     std::string line =
@@ -172,10 +213,28 @@ void print_json(const LoadedScene& loaded, bool mass_matrix) {
   j["bodies"] = Json::array();
   for (std::size_t b = 1; b < m.bodies.size(); ++b) {
     const ModelBody& body = m.bodies[b];
+    if (is_carrier(m, body)) continue;
     j["bodies"].push_back({{"name", body.name},
                            {"parent", m.bodies[std::max(0, body.parent)].name},
                            {"mass", body.mass},
                            {"link", body.link}});
+  }
+  j["rods"] = Json::array();
+  for (const int id : find_rods(m)) {
+    const Rod& rod = rod_of(m, id);
+    const RodSection& section = rod.spec().section;
+    const bool is_round = section.type == RodSectionType::circle;
+    j["rods"].push_back({{"name", rod_name(m, id)},
+                         {"length", length_of(rod)},
+                         {"mass", mass_of(rod)},
+                         {"closed", rod.spec().closed},
+                         {"num_nodes", rod.num_nodes()},
+                         {"width", section.width},
+                         {"height", is_round ? section.width : section.height},
+                         {"young_modulus", rod.spec().young_modulus},
+                         {"wave_speed", rod.wave_speed()},
+                         {"q", m.objects[id].q_begin},
+                         {"v", m.objects[id].dof_begin}});
   }
   j["joints"] = Json::array();
   for (const ModelJoint& joint : m.joints) {

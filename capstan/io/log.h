@@ -3,8 +3,8 @@
 //
 //   CSV    first line "time [s],shoulder.q [rad],...", then a line for each row; numbers are the shortest
 //          that read back to the same bits
-//   HDF5   datasets time, q, v, control, energy, momentum, solver, judge; rows are steps, columns named by
-//   the
+//   HDF5   datasets time, q, v, control, rods, energy, momentum, solver, judge; rows are steps, columns named
+//   by the
 //          string-array attributes "name" and "unit"; file attributes scene, file, dt, integrator, version
 //
 // Rows are gathered in memory and brought to the file in whole batches, at least every kFlushSeconds, so that
@@ -33,8 +33,8 @@ struct LogHeader {
   std::vector<LogColumn> columns;
 };
 
-// The columns for a model: time, every q, every v, controls, energies, momentum, residual, iterations,
-// and what the judge says (Report::judge).
+// The columns for a model: time, every q and v of joints, controls, rods (io/rod_log.h), energies, momentum,
+// residual, iterations, and what the judge says (Report::judge).
 LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options);
 
 // The numbers for those columns. The report is that of the step that led to the state.

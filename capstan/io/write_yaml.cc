@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "capstan/scene/rod.h"
+
 namespace capstan {
 namespace {
 
@@ -216,6 +218,59 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
   return "  - " + map.str() + "\n";
 }
 
+std::string point_list(const std::vector<Vec3>& points) {
+  std::string text;
+  for (const Vec3& p : points) text += (text.empty() ? "" : ", ") + numbers(p);
+  return "[" + text + "]";
+}
+
+std::string attachment_text(const RodAttachment& a) {
+  FlowMap map;
+  map.add(a.node >= 0 ? "node" : "edge", number(std::max(a.node, a.edge))).text("body", a.body);
+  if (a.pose && a.node >= 0) map.add("point", numbers(a.pose->position));
+  if (a.pose && a.node < 0) map.add("pose", FlowMap().pose(*a.pose).str());
+  map.scalar("stiffness", a.stiffness, kInfinity);
+  if (a.relaxation_time >= 0) map.add("relaxation_time", number(a.relaxation_time));
+  return map.str();
+}
+
+std::string rod_text(const RodSpec& rod) {
+  constexpr const char* types[] = {"circle", "rectangle", "ellipse"};
+  const RodSpec plain;
+  FlowMap map, section, damping;
+  map.text("name", rod.name).text("body", rod.body, kWorld).add("points", point_list(rod.nodes));
+  map.flag("closed", rod.closed, false).vec3("director", rod.director, plain.director);
+  section.add("type", types[static_cast<int>(rod.section.type)]);
+  if (rod.section.type == RodSectionType::circle) {
+    section.add("diameter", number(rod.section.width));
+  } else {
+    section.add("width", number(rod.section.width)).add("height", number(rod.section.height));
+  }
+  if (rod.section.torsion == TorsionConstant::polar) section.add("torsion", "polar");
+  map.add("section", section.str()).add("young_modulus", number(rod.young_modulus));
+  map.scalar("poisson_ratio", rod.poisson_ratio, plain.poisson_ratio).add("density", number(rod.density));
+  damping.scalar("alpha", rod.alpha, 0).scalar("beta", rod.beta, 0);
+  if (!damping.inside.empty()) map.add("damping", damping.str());
+  if (rod.rest == RodRest::straight) map.add("rest", "straight");
+  if (rod.rest == RodRest::given) map.add("rest", "{joints: " + point_list(rod.natural) + "}");
+  if (!rod.rest_length.empty()) map.add("rest_lengths", numbers(rod.rest_length));
+  if (!rod.angles.empty()) map.add("angles", numbers(rod.angles));
+  if (!rod.pinned_nodes.empty()) map.add("fixed_nodes", numbers(rod.pinned_nodes));
+  if (!rod.clamped_edges.empty()) map.add("clamped_edges", numbers(rod.clamped_edges));
+  if (!rod.held_angles.empty()) map.add("fixed_angles", numbers(rod.held_angles));
+  std::string attach;
+  for (const RodAttachment& a : rod.attachments) attach += (attach.empty() ? "" : ", ") + attachment_text(a);
+  if (!attach.empty()) map.add("attach", "[" + attach + "]");
+  map.vec3("velocity", rod.velocity, plain.velocity).text("material", rod.material, plain.material);
+  map.flag("collides", rod.collides, true);
+  map.scalar("group_bits", rod.group_bits, 1).scalar("mask_bits", rod.mask_bits, 1);
+  map.scalar("margin", rod.margin, 0);
+  const std::array<float, 4> rgba = drawn_color(rod.rgba);
+  if (rgba != plain.rgba)
+    map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
+  return "  - " + map.str() + "\n";
+}
+
 std::string material_text(const Material& material) {
   const Material plain;
   FlowMap map;
@@ -395,6 +450,7 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
     shapes += text;
   }
   if (!shapes.empty()) out += (any_shape ? "shapes:\n" : "") + shapes;
+  section(&out, "rods", scene.rods, rod_text);
   section(&out, "sites", scene.sites, [](const Site& site) {
     return "  - " + FlowMap().text("name", site.name).text("body", site.body, kWorld).pose(site.pose).str() +
            "\n";

@@ -111,6 +111,7 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
       read_body(&reader, node, nullptr, fmt::format("body {} of the scene", ++number));
     });
     root.each("shapes", [&](const YamlNode& node) { read_shape(&reader, node, nullptr); });
+    read_rods(&reader, &root);
     root.each("sites", [&](const YamlNode& node) { read_site(&reader, node, nullptr); });
     check_model_parents(reader);
     read_couplings(&reader, &root);

@@ -341,20 +341,6 @@ bool read_geometry(YamlReader* reader, YamlFields* fields, const std::string& ty
   return ok;
 }
 
-void read_color(YamlFields* fields, std::array<float, 4>* rgba) {
-  const YamlNode* node = fields->find("color");
-  std::vector<double> c;
-  if (!node || !read_numbers(fields->source(), *node, fields->of("color"), 3, 4, kNotNegative, &c)) return;
-  for (size_t i = 0; i < c.size(); ++i) {
-    if (c[i] > 1) {
-      fields->error(*node, fmt::format("{} has {}", fields->of("color"), c[i]),
-                    "write red, green, blue (and opacity) from 0 to 1");
-      return;
-    }
-    (*rgba)[i] = static_cast<float>(c[i]);
-  }
-}
-
 // "arm_box", "arm_box2", ...: a name for a shape that has none.
 std::string default_shape_name(YamlReader* reader, const std::string& body, const Shape& shape) {
   const std::string name = body + "_" + shape_name(shape);
@@ -388,6 +374,20 @@ void tell_unused_keys(const YamlReader& reader, const ShapeInstance& shape, bool
 }
 
 }  // namespace
+
+void read_color(YamlFields* fields, std::array<float, 4>* rgba) {
+  const YamlNode* node = fields->find("color");
+  std::vector<double> c;
+  if (!node || !read_numbers(fields->source(), *node, fields->of("color"), 3, 4, kNotNegative, &c)) return;
+  for (size_t i = 0; i < c.size(); ++i) {
+    if (c[i] > 1) {
+      fields->error(*node, fmt::format("{} has {}", fields->of("color"), c[i]),
+                    "write red, green, blue (and opacity) from 0 to 1");
+      return;
+    }
+    (*rgba)[i] = static_cast<float>(c[i]);
+  }
+}
 
 int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body, bool body_has_inertia) {
   YamlFields fields(reader->source, node, body ? fmt::format("a shape of body '{}'", *body) : "a shape");

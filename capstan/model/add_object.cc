@@ -88,6 +88,7 @@ int add_object(const std::string& name, std::shared_ptr<const Physics> physics, 
   hash.add(object.physics->kind());
   hash.add(static_cast<std::int64_t>(object.num_positions()));
   for (const int size : layout.block_sizes) hash.add(static_cast<std::int64_t>(size));
+  hash.add(static_cast<std::int64_t>(object.physics->fingerprint()));
   model->fingerprint = hash.value;
   model->objects.push_back(std::move(object));
   return id;
@@ -112,9 +113,17 @@ void add_carrier_shape(int object, int carrier, const ShapeInstance& shape, int 
   entry.group_bits = shape.group_bits;
   entry.mask_bits = shape.mask_bits;
   entry.margin = entry.pair_margin = shape.margin;
-  entry.stiffness = model->materials[material].stiffness.value_or(kLeastStiffness);
-  entry.rgba = shape.rgba;
-  entry.collider = make_collider(shape.shape);
+  const Material& m = model->materials[material];
+  entry.stiffness = m.stiffness.value_or(kLeastStiffness);
+  if (m.stiffness_per_kilogram > 0) {
+    const Object& whole = model->objects[object];
+    Vec3 moment;
+    entry.stiffness =
+        m.stiffness_per_kilogram *
+        whole.physics->calc_mass(model->initial.q.segment(whole.q_begin, whole.num_positions()), &moment);
+  }
+  entry.rgba = drawn_color(shape.rgba);
+  if (entry.collides) entry.collider = make_collider(shape.shape);
   model->shapes.push_back(std::move(entry));
 }
 

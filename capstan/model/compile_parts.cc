@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "capstan/model/compiler.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan {
 
@@ -171,6 +172,14 @@ void ModelCompiler::compile_transmissions() {
   }
 }
 
+Transform ModelCompiler::reference_pose(int body) const {
+  if (const int carrier = model.bodies[body].link - model.num_tree_links(); carrier >= 0)
+    return carrier_poses[carrier];
+  Transform X;
+  for (int b = body; b > 0; b = model.bodies[b].parent) X = to_transform(sources[b]->pose) * X;
+  return X;
+}
+
 void ModelCompiler::compile_constraints() {
   for (const Constraint& c : scene.constraints) {
     const std::string who = quoted("constraint", c.name);
@@ -208,12 +217,7 @@ void ModelCompiler::compile_constraints() {
       if (c.pose_a) entry.X_A = to_transform(*c.pose_a);
       if (c.pose_b) entry.X_B = to_transform(*c.pose_b);
       if (entry.body_a >= 0 && entry.body_b >= 0 && (!c.pose_a || !c.pose_b)) {
-        const auto at_reference = [&](int body) {
-          Transform X;
-          for (int b = body; b > 0; b = model.bodies[b].parent) X = to_transform(sources[b]->pose) * X;
-          return X;
-        };
-        const Transform X_AB = inverse(at_reference(entry.body_a)) * at_reference(entry.body_b);
+        const Transform X_AB = inverse(reference_pose(entry.body_a)) * reference_pose(entry.body_b);
         if (!entry.X_A && !entry.X_B) entry.X_B = Transform{};
         if (!entry.X_A) entry.X_A = X_AB * *entry.X_B;
         if (!entry.X_B) entry.X_B = inverse(X_AB) * *entry.X_A;
@@ -260,6 +264,11 @@ ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
         result.q[stage.q] = stage.reference;
       }
     }
+  }
+  for (const Object& object : model.objects) {
+    if (object.is_tree()) continue;
+    object.physics->set_initial(result.q.segment(object.q_begin, object.num_positions()),
+                                result.v.segment(object.dof_begin, object.num_dofs()));
   }
   for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i)
     result.control[i] = model.actuators[i].control;

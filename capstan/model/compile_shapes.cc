@@ -265,14 +265,27 @@ void ModelCompiler::compile_shapes() {
     }
     model.shapes.push_back(entry);
   }
-  set_default_stiffness(&model);
 }
 
 void ModelCompiler::compile_filters() {
+  // A body, or all edges of a rod.
+  const auto bodies_of = [&](const std::string& name, const Source& where, const char* user) {
+    std::vector<int> bodies;
+    if (const auto rod = rod_index.find(name); rod != rod_index.end() && !body_index.count(name)) {
+      if (rod_objects[rod->second] < 0) return bodies;
+      const Object& object = model.objects[rod_objects[rod->second]];
+      for (int l = object.link_begin; l < object.link_end; ++l) bodies.push_back(model.links[l].body);
+    } else if (const int body = resolve(body_index, "body", name, where, user); body >= 0) {
+      bodies = {body};
+    }
+    return bodies;
+  };
   for (const CollisionExclude& e : scene.excludes) {
-    const int a = resolve(body_index, "body", e.body_a, e.where, "the first body of an exclusion");
-    const int b = resolve(body_index, "body", e.body_b, e.where, "the second body of an exclusion");
-    if (a >= 0 && b >= 0) model.excluded_bodies.push_back({std::min(a, b), std::max(a, b)});
+    const std::vector<int> first = bodies_of(e.body_a, e.where, "the first body of an exclusion"),
+                           second = bodies_of(e.body_b, e.where, "the second body of an exclusion");
+    for (const int a : first) {
+      for (const int b : second) model.excluded_bodies.push_back({std::min(a, b), std::max(a, b)});
+    }
   }
   std::sort(model.excluded_bodies.begin(), model.excluded_bodies.end());
   for (const PairOverride& pair : scene.pairs) {

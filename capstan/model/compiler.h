@@ -23,8 +23,10 @@ struct ModelCompiler {
 
   std::vector<const Body*> sources;       // of each model body; null for the world
   std::vector<char> has_unknown_inertia;  // [links] an error about the inertia has been told already
+  std::vector<Transform> carrier_poses;   // [carriers of objects without joints] at the start
+  std::vector<int> rod_objects;           // [scene.rods] objects; -1: it has errors
   std::map<std::string, int> body_index, joint_index, tendon_index, actuator_index, material_index,
-      shape_index;
+      shape_index, rod_index;
 
   // Bodies, joints, links, trees, dofs (compile_tree.cc). False when the tree cannot be built at all.
   bool compile_bodies();
@@ -42,12 +44,17 @@ struct ModelCompiler {
   void compile_shapes();
   void compile_sites();
   void compile_transmissions();
+  void compile_rods();
   void compile_constraints();
+  void compile_attachments();
   void compile_filters();
   void compile_neighbours();
   void compile_keyframes();
   ModelKeyframe make_keyframe(const Keyframe& keyframe);
   void compute_fingerprint();
+
+  // Pose of a body, or of the edge of a rod, with all joints at their reference.
+  Transform reference_pose(int body) const;
 
   // Index of `name` in `map`, or -1 with an error that names what is known.
   int resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,

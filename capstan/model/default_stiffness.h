@@ -2,11 +2,12 @@
 //
 //   k = max(1e6, 1000 g m / s)  [N/m]
 //
-//   s  size of the tree that the shape belongs to: the longest edge of a box about it, in the pose of the
-//      scene [m]
-//   m  what it may have to carry [kg], the largest of: its own tree; the ten heaviest bodies of the scene
+//   s  size of the tree or rod that the shape belongs to: the longest edge of a box about it, in the pose of
+//      the scene [m]
+//   m  what it may have to carry [kg], the largest of: its own tree or rod; the ten heaviest bodies of the
+//   scene
 //      that are trees by themselves, in a stack; the heaviest robot with a free joint. Each of them counts
-//      for no more than 1000 times its own tree.
+//      for no more than 1000 times its own tree or rod.
 //
 // Shapes of the world have the largest k of all trees. The springs of two shapes that touch are in series, so
 // that a contact between like bodies has k / 2: four such points carry m at a depth of s / 2000, one of them
@@ -21,7 +22,7 @@ namespace capstan {
 
 inline constexpr double kLeastStiffness = 1e6;  // [N/m]
 
-// Of every shape whose material gives no stiffness.
+// Of every shape whose material gives no stiffness. Model::initial must have the positions of rods.
 void set_default_stiffness(Model* model);
 
 }  // namespace capstan

@@ -1,6 +1,7 @@
 // What a saved state depends on, in 64 bits: states of another model are refused by it.
 #include "capstan/base/hash.h"
 #include "capstan/model/compiler.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan {
 
@@ -45,6 +46,11 @@ void ModelCompiler::compute_fingerprint() {
     hash.add(link.inertia.data(), sizeof link.inertia);
     hash.add(link.X_PL.R.data(), sizeof link.X_PL.R);
     hash.add(link.X_PL.p.data(), sizeof link.X_PL.p);
+  }
+  for (const Object& object : model.objects) {
+    if (object.is_tree()) continue;
+    hash.add(object.physics->kind());
+    hash.add(static_cast<std::int64_t>(object.physics->fingerprint()));
   }
   for (const ModelDof& dof : model.dofs) {
     for (const double x :

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,6 +69,12 @@ class Physics {
                            std::span<Vec6> V) const = 0;
   // The blocks that move the point of a carrier that is at p_W, at most kMostPointParts. How many there are.
   virtual int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const = 0;
+
+  // Where the point is that is at p_C in the frame of a carrier while this has its size of the start. One
+  // that stretches takes its points along; its velocity is that of calc_point().
+  virtual Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const;
+  // Of all constants that the motion depends on, for the fingerprint of the model.
+  virtual std::uint64_t fingerprint() const { return 0; }
 
   // m(v) and A of a step. Returns the largest impulse of a single force in it [N s], for round-off.
   virtual double calc_system(const ObjectStep& step, const ConstVector& v, Vector m,

@@ -196,6 +196,9 @@ ObjectLayout Rod::layout() const {
 void Rod::set_initial(Vector q, Vector v) const {
   v.setZero();
   q.setZero();
+  for (int i = 0; i < num_nodes_; ++i) {
+    if (is_free(i)) v.segment<3>(4 * i) = spec_.velocity;
+  }
   double total = 0;
   for (int i = 0; i < num_nodes_; ++i) q.segment<3>(4 * i) = spec_.nodes[i];
   Vec3 t = (spec_.nodes[1] - spec_.nodes[0]).normalized();

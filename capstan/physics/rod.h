@@ -61,7 +61,9 @@ class Rod : public Physics {
   double tension(const ConstVector& q, int edge) const;  // elastic [N]
   Vec3 strain(const ConstVector& q, int joint) const;    // (kappa_1, kappa_2, tau), over rest_span()
   double rest_length(int edge) const { return rest_length_[edge]; }
-  double rest_span(int joint) const;  // [m] between the middles of the joint's edges
+  double first_rest_length(int edge) const;  // [m] that it was made with
+  double wave_speed() const;                 // [m/s] of stretch
+  double rest_span(int joint) const;         // [m] between the middles of the joint's edges
 
   // Change the shape at rest between steps: actuation. Neither is part of the state, nor wakes a rod.
   void set_natural(int joint, const Vec3& natural);  // as RodSpec::natural
@@ -78,6 +80,8 @@ class Rod : public Physics {
   void calc_twists(const ConstVector& q, const ConstVector& v, const Vec3& origin,
                    std::span<Vec6> V) const override;
   int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
+  Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const override;
+  std::uint64_t fingerprint() const override;
   double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const override;
   bool is_linear() const override { return spec_.linearized; }
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;

@@ -34,10 +34,10 @@ void assemble(const Model& model, const StepData& data, double dt, const Contact
   if (!model.constraints.empty()) {
     if (workspace->ahead.X_WL.empty()) {
       workspace->ahead = make_placement(model);
-      workspace->constrained_trees = find_constrained_trees(model);
+      workspace->constrained_objects = find_constrained_objects(model);
     }
     workspace->q_ahead = state.q;
-    calc_placement_ahead(model, workspace->constrained_trees, state.q, state.v, dt, &workspace->q_ahead,
+    calc_placement_ahead(model, workspace->constrained_objects, state.q, state.v, dt, &workspace->q_ahead,
                          &workspace->ahead);
   }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {

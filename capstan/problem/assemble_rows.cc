@@ -73,18 +73,31 @@ __attribute__((noinline)) CAPSTAN_CLONES void Assembler::add_motion(const Constr
   }
 }
 
-// The same for a point of an object that is not a tree, in a group of three rows.
+// The same for a point of an object that is not a tree. Its carrier turns as two points of it say that are
+// beside the third, w x m1 and w x m2.
 void Assembler::add_point(const ConstraintGroup& group, int link, const Vec3& p_W, double sign,
                           const Mat3& R_WC) {
+  const int rows = group.num_rows;
+  add_rows(group, link, p_W, sign * R_WC.transpose(), rows - 3);
+  if (rows < 6) return;
+  const Mat3& R = motion.placement.X_WL[link].R;
+  const Vec3 m1 = R.col(0), m2 = R.col(1), t = R.col(2);
+  const Mat3 from_1 = sign * (t * m2.transpose() - m2 * t.transpose()), from_2 = sign * m1 * t.transpose();
+  add_rows(group, link, p_W + m1, from_1, 0);
+  add_rows(group, link, p_W + m2, from_2, 0);
+  add_rows(group, link, p_W, -(from_1 + from_2), 0);
+}
+
+// Adds T times the velocity of a point to three rows.
+void Assembler::add_rows(const ConstraintGroup& group, int link, const Vec3& p_W, const Mat3& T, int row) {
   PointPart point[kMostPointParts];
   const int n = calc_point(model, motion.placement, link, p_W, point);
   for (int i = 0; i < n; ++i) {
     int part = group.part_begin;
     while (problem.parts[part].block != point[i].block) ++part;
-    double* J = problem.jacobians.data() + problem.parts[part].jacobian;
+    double* J = problem.jacobians.data() + problem.parts[part].jacobian + row;
     for (int k = 0; k < point[i].size; ++k)
-      Eigen::Map<Vec3>(J + 3 * k) +=
-          sign * (R_WC.transpose() * Eigen::Map<const Vec3>(point[i].J.data() + 3 * k));
+      Eigen::Map<Vec3>(J + group.num_rows * k) += T * Eigen::Map<const Vec3>(point[i].J.data() + 3 * k);
   }
 }
 

@@ -63,16 +63,16 @@ void Assembler::add_coupler(const ModelConstraint& c, int id) {
 
 void Assembler::add_tie(const ModelConstraint& c, int id) {
   const Placement& placement = motion.placement;
-  const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
-  const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+  const Transform X_WA = calc_frame(model, placement, c.body_a, *c.X_A);
+  const Transform X_WB = calc_frame(model, placement, c.body_b, *c.X_B);
   const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
   if (link_a == link_b) return;  // welded together already
   const Vec6 phi = calc_gap(model, c, state.q, placement);
   ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
   group.constraint = id;
   // Each point is taken where it is, so that the rows are the exact rate of the gap.
-  declare_link(&group, link_a);
-  declare_link(&group, link_b);
+  declare_point(&group, link_a, X_WA.p);
+  declare_point(&group, link_b, X_WB.p);
   set_zero(group);
   add_motion(group, link_a, X_WA.p, -1);
   add_motion(group, link_b, X_WB.p, 1);
@@ -86,7 +86,7 @@ void Assembler::add_tie(const ModelConstraint& c, int id) {
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const GroupPart part = problem.parts[p];
       double* J = part_for(&row, part.block);
-      const int n = model.trees[part.block].num_dofs();
+      const int n = model.blocks[part.block].size;
       for (int k = 0; k < n; ++k) {
         const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
         J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];

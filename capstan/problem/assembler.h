@@ -64,8 +64,9 @@ struct Assembler {
   // numbers for the dofs they share, so that these cancel to zero (step/step.cc).
   void add_motion(const ConstraintGroup& group, int link, const Vec3& p_W, double sign,
                   const Mat3& R_WC = Mat3::Identity());
-  // The same for a point of an object that is not a tree, in a group of three rows.
+  // The same for a point of an object that is not a tree; and T times its velocity, to three rows.
   void add_point(const ConstraintGroup& group, int link, const Vec3& p_W, double sign, const Mat3& R_WC);
+  void add_rows(const ConstraintGroup& group, int link, const Vec3& p_W, const Mat3& T, int row);
 
   // (angular, linear) velocity of a link before the step, at p_W.
   Vec6 link_motion(int link, const Vec3& p_W) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/objects.h"
 #include "capstan/math/rotation.h"
 #include "capstan/state/state.h"
 
@@ -26,8 +27,8 @@ Vec6 calc_gap(const Model& model, const ModelConstraint& c, const VecX& q, const
     for (int k = 1; k < 5; ++k) gap[0] -= c.polynomial[k] * (power *= x);
     return gap;
   }
-  const Transform X_WA = body_pose(model, placement, c.body_a) * *c.X_A;
-  const Transform X_WB = body_pose(model, placement, c.body_b) * *c.X_B;
+  const Transform X_WA = calc_frame(model, placement, c.body_a, *c.X_A);
+  const Transform X_WB = calc_frame(model, placement, c.body_b, *c.X_B);
   const Vec3 p_AB = X_WB.p - X_WA.p;
   if (c.type == ConstraintType::weld) {
     gap << quat_log(quat_from_matrix(X_WB.R * X_WA.R.transpose())), p_AB;
@@ -44,10 +45,28 @@ bool is_rigid(const Model& model, const ModelConstraint& c) {
   return c.type == ConstraintType::coupler || model.bodies[c.body_a].link != model.bodies[c.body_b].link;
 }
 
-std::vector<int> find_constrained_trees(const Model& model) {
-  std::vector<int> trees;
+Transform calc_frame(const Model& model, const Placement& placement, int body, const Transform& X_BF) {
+  Transform X_WF = body_pose(model, placement, body) * X_BF;
+  const int link = model.bodies[body].link;
+  if (link < model.num_tree_links()) return X_WF;
+  const Object& object = model.objects[model.links[link].object];
+  X_WF.p = object.physics->place_point(placement.q.segment(object.q_begin, object.num_positions()),
+                                       link - object.link_begin, X_BF.p);
+  return X_WF;
+}
+
+bool is_between_trees(const Model& model, const ModelConstraint& c) {
+  const int end = model.num_tree_links();
+  return c.type == ConstraintType::coupler ||
+         (model.bodies[c.body_a].link < end && model.bodies[c.body_b].link < end);
+}
+
+namespace {
+
+std::vector<int> find_constrained(const Model& model, bool trees_only) {
+  std::vector<int> objects;
   for (const ModelConstraint& c : model.constraints) {
-    if (!is_rigid(model, c)) continue;
+    if (!is_rigid(model, c) || (trees_only && !is_between_trees(model, c))) continue;
     for (const int side : {0, 1}) {
       int link = 0;
       if (c.type == ConstraintType::coupler) {
@@ -56,17 +75,34 @@ std::vector<int> find_constrained_trees(const Model& model) {
       } else {
         link = model.bodies[side == 0 ? c.body_a : c.body_b].link;
       }
-      if (link != 0) trees.push_back(model.links[link].object);
+      if (link != 0) objects.push_back(model.links[link].object);
     }
   }
-  std::sort(trees.begin(), trees.end());
-  trees.erase(std::unique(trees.begin(), trees.end()), trees.end());
-  return trees;
+  std::sort(objects.begin(), objects.end());
+  objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
+  return objects;
 }
 
-void calc_placement_ahead(const Model& model, const std::vector<int>& trees, const VecX& q0, const VecX& v,
+}  // namespace
+
+std::vector<int> find_constrained_objects(const Model& model) {
+  return find_constrained(model, false);
+}
+std::vector<int> find_constrained_trees(const Model& model) {
+  return find_constrained(model, true);
+}
+
+void calc_placement_ahead(const Model& model, const std::vector<int>& objects, const VecX& q0, const VecX& v,
                           double dt, VecX* q, Placement* placement) {
-  for (const int t : trees) {
+  for (const int t : objects) {
+    const Object& object = model.objects[t];
+    if (!object.is_tree()) {
+      const int n = object.num_positions();
+      object.physics->move(q0.segment(object.q_begin, n), v.segment(object.dof_begin, object.num_dofs()), dt,
+                           q->segment(object.q_begin, n));
+      place_object(model, *q, t, placement);
+      continue;
+    }
     const Tree& tree = model.trees[t];
     move(model, q0, v, dt, q, model.links[tree.link_begin].stage_begin,
          model.links[tree.link_end - 1].stage_end);

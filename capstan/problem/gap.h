@@ -14,11 +14,18 @@ Vec6 calc_gap(const Model& model, const ModelConstraint& constraint, const VecX&
 // Whether a constraint is to hold exactly: on, not a spring, and between parts that can move.
 bool is_rigid(const Model& model, const ModelConstraint& constraint);
 
-// The trees that rigid constraints act on, ascending.
+// Where a frame X_BF of a body is; the edge of a rod stretches and takes its points along.
+Transform calc_frame(const Model& model, const Placement& placement, int body, const Transform& X_BF);
+
+// Whether both sides are trees or the world: step/close_loops.h does not move other objects.
+bool is_between_trees(const Model& model, const ModelConstraint& constraint);
+
+// The objects that rigid constraints act on, ascending; the trees that those between trees act on.
+std::vector<int> find_constrained_objects(const Model& model);
 std::vector<int> find_constrained_trees(const Model& model);
 
-// q0 moved along v for dt, and the placement there, of these trees alone.
-void calc_placement_ahead(const Model& model, const std::vector<int>& trees, const VecX& q0, const VecX& v,
+// q0 moved along v for dt, and the placement there, of these objects alone.
+void calc_placement_ahead(const Model& model, const std::vector<int>& objects, const VecX& q0, const VecX& v,
                           double dt, VecX* q, Placement* placement);
 
 }  // namespace capstan

@@ -101,10 +101,10 @@ struct AssemblyWorkspace {
     Mat6 matrix;
     Mat3 turn_W;
   };
-  std::vector<Inverse> inverse;        // [trees] of A, where a tree has six dofs
-  std::vector<int> trees;              // of those, which contacts act on
-  std::vector<int> constrained_trees;  // that rigid constraints act on
-  VecX q_ahead;                        // where these would be with the velocities before the step
+  std::vector<Inverse> inverse;          // [trees] of A, where a tree has six dofs
+  std::vector<int> trees;                // of those, which contacts act on
+  std::vector<int> constrained_objects;  // that rigid constraints act on
+  VecX q_ahead;                          // where these would be with the velocities before the step
   Placement ahead;
   // Limits that may act, by their gap [m or rad], and dry frictions [N or N m], whose laws are not made yet.
   struct Wanted {

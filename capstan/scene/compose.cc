@@ -4,6 +4,7 @@
 #include <set>
 
 #include "capstan/math/rotation.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan {
 namespace {
@@ -124,6 +125,41 @@ Keyframe placed(const Keyframe& key, const RootJoints& roots, const Renamer& ren
   return result;
 }
 
+// What the model fixes to its world is attached to the instance's parent where that is a body.
+void append_rods(Scene* into, const Scene& model, const Renamer& rename) {
+  const Pose& X = rename.instance.pose;
+  for (RodSpec rod : model.rods) {
+    rod.name = rename(rod.name);
+    rod.material = rename.material(rod.material);
+    for (RodAttachment& a : rod.attachments) {
+      if (a.body == kWorld && a.pose) a.pose = compose(X, *a.pose);
+      a.body = rename.body(a.body);
+    }
+    if (rod.body == kWorld) {
+      for (Vec3& node : rod.nodes) node = X.position + rotate(X.quat_wxyz, node);
+      rod.director = rotate(X.quat_wxyz, rod.director);
+      rod.velocity = rotate(X.quat_wxyz, rod.velocity);
+    }
+    rod.body = rename.body(rod.body);
+    if (rename.instance.parent != kWorld) {
+      RodAttachment fixed;
+      fixed.where = rod.where;
+      fixed.body = rename.instance.parent;
+      for (fixed.node = -1; const int node : rod.pinned_nodes) {
+        fixed.node = node;
+        rod.attachments.push_back(fixed);
+      }
+      for (fixed.node = -1; const int edge : rod.clamped_edges) {
+        fixed.edge = edge;
+        rod.attachments.push_back(fixed);
+      }
+      rod.pinned_nodes.clear();
+      rod.clamped_edges.clear();
+    }
+    into->rods.push_back(std::move(rod));
+  }
+}
+
 void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
   for (Tendon tendon : model.tendons) {
     tendon.name = rename(tendon.name);
@@ -208,6 +244,7 @@ void append(Scene* into, const Scene& model, const Instance& instance) {
     exclude.body_b = rename.body(exclude.body_b);
     into->excludes.push_back(std::move(exclude));
   }
+  append_rods(into, model, rename);
   append_couplings(into, model, rename);
 
   append_controls(into, model, rename);
@@ -235,6 +272,7 @@ long num_elements(const Scene& scene) {
                  scene.constraints.size() + scene.keyframes.size() + scene.controls.size() +
                  scene.sensors.size();
   for (const Body& body : scene.bodies) count += body.joints.size();
+  for (const RodSpec& rod : scene.rods) count += 1 + rod.nodes.size() + rod.attachments.size();
   for (const Tendon& tendon : scene.tendons) count += tendon.terms.size();
   for (const Keyframe& key : scene.keyframes) count += key.q.size() + key.v.size() + key.control.size();
   return static_cast<long>(count);

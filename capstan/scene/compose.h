@@ -3,6 +3,8 @@
 // Every name of the model gets the prefix "name/"; references inside the model follow. "world" in the model
 // becomes the body the model is attached to. With X = the instance's pose:
 //   bodies, shapes and sites on the model's world      pose -> X * pose
+//   nodes of rods in the model's world frame           node -> X * node; those that are fixed are attached
+//                                                      to the body the model is attached to
 //   constraint frames on the model's world             pose -> X * pose
 //   q, v of a free joint on the model's world          the pose q -> X * q, v turned by X (initial,
 //   keyframes)

@@ -1,11 +1,12 @@
 // A rod as the user asked for it: a rope, a cable, a belt. physics/rod.h has its equation.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "capstan/base/diagnostics.h"
-#include "capstan/math/types.h"
+#include "capstan/scene/scene.h"
 
 namespace capstan {
 
@@ -27,8 +28,23 @@ enum class RodRest {
   given,         // RodSpec::natural
 };
 
-struct RodSpec {
+// A node that stays at a point of a body, or an edge whose middle stays there and whose section keeps its
+// direction and angle. The edges about it do not touch that body.
+struct RodAttachment {
   Source where = {};
+  int node = -1, edge = -1;  // one of them; -1: not this one
+  std::string body = kWorld;
+  // In the frame of the body; an edge is along z, m1 along x. Absent: where the rod starts, with all joints
+  // at their reference.
+  std::optional<Pose> pose;
+  double stiffness = kInfinity;  // as Constraint
+  double relaxation_time = -1;
+};
+
+struct RodSpec {
+  std::string name;
+  Source where = {};
+  std::string body = kWorld;     // whose frame, with all joints at their reference, nodes and director are in
   std::vector<Vec3> nodes;       // [m]
   bool closed = false;           // an edge from the last node to the first
   Vec3 director = Vec3::Zero();  // m1 of the first edge, made perpendicular to it; zero: any. Others follow
@@ -48,6 +64,14 @@ struct RodSpec {
   std::vector<int> pinned_nodes;   // their velocity is held
   std::vector<int> held_angles;    // edges whose angle rate is held
   std::vector<int> clamped_edges;  // both nodes and the angle
+  std::vector<RodAttachment> attachments;
+  Vec3 velocity = Vec3::Zero();  // [m/s] of all nodes that are not held, at the start
+  // As ShapeInstance has them.
+  std::string material = "default";
+  bool collides = true;
+  unsigned group_bits = 1, mask_bits = 1;
+  double margin = 0;  // [m]
+  std::array<float, 4> rgba = {0.6f, 0.6f, 0.65f, 1.0f};
 };
 
 }  // namespace capstan

@@ -29,7 +29,8 @@ struct LoopWorkspace::Data {
 
   bool in_loop(const Model& model, const ConstraintGroup& group) const {
     return group.constraint >= 0 && group.part_begin < group.part_end &&
-           is_rigid(model, model.constraints[group.constraint]);
+           is_rigid(model, model.constraints[group.constraint]) &&
+           is_between_trees(model, model.constraints[group.constraint]);
   }
   double calc_error(const Model& model, const Problem& problem, std::span<const double> law_impulse);
   bool factor(const Model& model, const Problem& problem);

@@ -12,6 +12,7 @@
 // of mass of bodies that only hold each other, as A d = J^T (...). Limits: no rigid constraint, nothing to
 // do. Constraints that contradict each other keep the gap that the step's problem gave them. Wide gaps are
 // closed over many steps (laws/recovery.h): e is counted from what this step leaves, and is 0 for wide turns.
+// Constraints on rods are left to the next step.
 #pragma once
 
 #include <memory>

@@ -11,6 +11,7 @@
 
 #include "capstan/contacts/contacts.h"
 #include "capstan/math/rotation.h"
+#include "capstan/physics/rod.h"
 #include "capstan/scene/mistakes.h"
 
 namespace capstan {
@@ -27,6 +28,14 @@ Source body_source(const Scene& scene, const std::string& name) {
     if (body.name == name) return body.where;
   }
   return {scene.file, 0};
+}
+
+// Shapes of the scene come first in its model, then those of rods.
+Source shape_source(const Scene& scene, const Model& model, int shape) {
+  if (shape < static_cast<int>(scene.shapes.size())) return scene.shapes[shape].where;
+  const Object& object = model.objects[model.links[model.shapes[shape].link].object];
+  const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
+  return rod != nullptr ? rod->spec().where : Source{scene.file, 0};
 }
 
 // --- Masses ------------------------------------------------------------------------------------------------
@@ -235,6 +244,7 @@ void examine_time_step(const Scene& scene, const Model& model, const StepOptions
 void examine_materials(const Scene& scene, Diagnostics* diagnostics) {
   std::set<std::string> used;
   for (const ShapeInstance& shape : scene.shapes) used.insert(shape.material);
+  for (const RodSpec& rod : scene.rods) used.insert(rod.material);
   for (const Material& material : scene.materials) {
     if (material.name == "default" || used.count(material.name)) continue;
     diagnostics->warning(material.where, fmt::format("no shape uses material '{}'", material.name),
@@ -256,6 +266,10 @@ StiffestMode calc_stiffest_mode(const Model& model, const State& state) {
   calc_placement(model, state.q, &placement);
   VecX mass(model.pattern.num_values());
   calc_mass_matrix(model, placement, &workspace, &mass);
+  // Rods have other springs (examine_rods), and no place in this matrix.
+  for (int k = 0; k < n; ++k) {
+    if (model.dofs[k].joint < 0) mass[model.pattern.row_start[k + 1] - 1] = 1;
+  }
   VecX factored = mass;
   if (factor(model.pattern, factored.data()) >= 0) return mode;
 
@@ -323,13 +337,15 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
   }
   examine_time_step(scene, model, options, diagnostics);
   examine_materials(scene, diagnostics);
+  examine_names("rod", scene.rods, diagnostics);
+  examine_rods(scene, model, options, diagnostics);
 
   Placement placement = make_placement(model);
   calc_placement(model, model.initial.q, &placement);
   const std::vector<Overlap> overlaps = find_overlaps(model, placement);
   for (std::size_t i = 0; i < overlaps.size(); ++i) {
     const ModelShape &a = model.shapes[overlaps[i].shape_a], &b = model.shapes[overlaps[i].shape_b];
-    const Source& where = scene.shapes[overlaps[i].shape_a].where;
+    const Source where = shape_source(scene, model, overlaps[i].shape_a);
     if (i == kMaxToldOverlaps) {
       diagnostics->warning(where,
                            fmt::format("{} more pairs of shapes overlap at the start", overlaps.size() - i),

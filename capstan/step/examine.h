@@ -9,7 +9,9 @@
 //   units      find_mistakes (scene/mistakes.h): degrees for radians, millimetres for metres, ...
 //   time step  springs and PD gains that the chosen scheme treats explicitly, beyond its stability limit, or
 //              implicitly but so stiff that they swing many times in a step
-//   materials  not used by any shape or pair
+//   materials  not used by any shape, rod or pair
+//   rods       moduli and densities in other units, as wide as long, edges shorter than a tenth of the width,
+//              waves that the chosen scheme does not keep bounded
 //   overlaps   shapes that may collide and begin inside each other
 #pragma once
 
@@ -23,6 +25,10 @@ namespace capstan {
 
 // `model` is compile(scene). The options are those that the run will use.
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics);
+
+// Its part about rods.
+void examine_rods(const Scene& scene, const Model& model, const StepOptions& options,
+                  Diagnostics* diagnostics);
 
 // Shapes that may collide and overlap by more than 1 mm, each pair once with its largest depth.
 struct Overlap {

@@ -1,0 +1,38 @@
+// How a rod is known to others: points of its edges, and what tells it from another one.
+#include <cmath>
+
+#include "capstan/base/hash.h"
+#include "capstan/physics/rod.h"
+
+namespace capstan {
+
+double Rod::first_rest_length(int i) const {
+  return spec_.rest_length.empty() ? (spec_.nodes[after(i)] - spec_.nodes[i]).norm() : spec_.rest_length[i];
+}
+
+double Rod::wave_speed() const {
+  return std::sqrt(spec_.young_modulus / spec_.density);
+}
+
+Vec3 Rod::place_point(const ConstVector& q, int i, const Vec3& p_C) const {
+  const RodEdge e = edge(q, i);
+  const double s = 0.5 + p_C.z() / first_rest_length(i);
+  return (1 - s) * node(q, i) + s * node(q, after(i)) + p_C.x() * e.m1 + p_C.y() * e.m2;
+}
+
+std::uint64_t Rod::fingerprint() const {
+  Hash hash;
+  const auto add = [&](std::initializer_list<double> numbers) {
+    for (const double x : numbers) hash.add(x + 0.0);  // -0 and 0 are one number
+  };
+  add({spec_.young_modulus, shear_modulus_, spec_.alpha, spec_.beta, section_.area, section_.torsion,
+       section_.second_moment[0], section_.second_moment[1]});
+  for (const double x : inertia_) hash.add(x);
+  for (const double x : rest_length_) hash.add(x);
+  for (const Vec3& strain : rest_strain_) add({strain[0], strain[1], strain[2]});
+  for (const char held : held_) hash.add(static_cast<std::int64_t>(held));
+  hash.add(static_cast<std::int64_t>(spec_.closed));
+  return hash.value;
+}
+
+}  // namespace capstan
