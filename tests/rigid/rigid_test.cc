@@ -79,8 +79,9 @@ TEST(RigidSolvers, AllFindTheAnswer) {
           }
         }
         // Velocities of the convex model are unique, impulses need not be.
-        if (u.size() > 0 && model == RigidModel::ccp)
+        if (u.size() > 0 && model == RigidModel::ccp) {
           EXPECT_LT((own - u).norm(), 1e-4 * problem.b.norm()) << solver.name << " " << i;
+        }
         u = own;
       }
     }
