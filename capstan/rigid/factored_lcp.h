@@ -35,14 +35,14 @@ FactoredLcp make_factored_lcp(const MatX& N, std::function<VecX(const VecX&)> so
 LcpProblem make_dense(const FactoredLcp& problem);
 
 struct FactoredLcpResult {
-  VecX z;        // [n]
-  VecX w;        // [n]
-  VecX impulse;  // A^-1 N^T z [m]: what the answer adds to the velocity
+  VecX z;                // [n]
+  VecX w;                // [n]
+  VecX velocity_change;  // A^-1 N^T z [m]
   LcpStatus status = LcpStatus::most_iterations;
   int iterations = 0;             // pivots
   long long solves = 0;           // with A
   long long multiplications = 0;  // with N
-  double residual = 0;            // largest component of min(z, w), scaled as in natural_residual()
+  double residual = 0;  // largest of -w, and of |w| where z > 0, over the largest of |q|; z >= 0 exactly
 };
 
 // Algorithm 1, the modified principal pivoting method. As printed it takes an index in although its row
