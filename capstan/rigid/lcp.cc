@@ -120,7 +120,11 @@ double rounding_floor(const LcpProblem& problem, const VecX& z) {
 LcpRun::LcpRun(const LcpProblem& problem, const LcpOptions& options, int default_iterations)
     : problem_(problem), options_(options), scale_(lcp_scale(problem)) {
   scaled_ = scale_lcp(problem, scale_);
-  reference_ = lcp_reference(scaled_);
+  const double reference = lcp_reference(scaled_);
+  scaled_.q /= reference;
+  scaled_.lower /= reference;
+  scaled_.upper /= reference;
+  scale_ *= reference;
   max_iterations_ = options.max_iterations > 0 ? options.max_iterations : default_iterations;
 }
 

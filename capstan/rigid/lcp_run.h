@@ -19,7 +19,7 @@ class LcpRun {
 
   const LcpProblem& scaled() const { return scaled_; }
   int size() const { return scaled_.size(); }
-  double tolerance() const { return options_.tolerance * reference_; }  // of components of y and w'
+  double tolerance() const { return options_.tolerance; }  // of components of y and w'
   int max_iterations() const { return max_iterations_; }
   const LcpOptions& options() const { return options_; }
 
@@ -29,6 +29,7 @@ class LcpRun {
   VecX w(const VecX& y) const { return scaled_.M * y + scaled_.q; }
   double residual(const VecX& y) const;  // natural_residual()
   double floor(const VecX& y) const;     // rounding_floor()
+  bool is_solved_at(const VecX& y) const { return residual(y) <= tolerance(); }
   // For iterative solvers: counts, records, and tells whether the residual is small enough.
   bool is_converged(const VecX& y);
   void record(const VecX& y);  // for pivoting ones: counts, and records if someone wants it
@@ -48,8 +49,7 @@ class LcpRun {
   const LcpProblem& problem_;
   const LcpOptions& options_;
   LcpProblem scaled_;
-  VecX scale_;
-  double reference_ = 1;  // what residuals are relative to
+  VecX scale_;  // z = scale * y
   int max_iterations_ = 0, iterations_ = 0;
 };
 

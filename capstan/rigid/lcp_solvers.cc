@@ -43,7 +43,8 @@ const char* why_unsuitable(const LcpSolver& solver, const LcpProblem& problem) {
   if (solver.needs_positive_diagonal && !(problem.M.diagonal().array() > 0).all()) {
     return "its matrix has a diagonal that is not positive; use lemke or murty";
   }
-  const double asymmetry = problem.size() > 0 ? (problem.M - problem.M.transpose()).cwiseAbs().maxCoeff() : 0;
+  if (problem.size() == 0) return nullptr;
+  const double asymmetry = (problem.M - problem.M.transpose()).cwiseAbs().maxCoeff();
   if (solver.needs_symmetric && asymmetry > 1e-10 * problem.M.cwiseAbs().maxCoeff()) {
     return "its matrix is not symmetric; use lemke or murty";
   }

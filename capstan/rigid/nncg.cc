@@ -18,6 +18,7 @@ LcpResult solve_nncg(const LcpProblem& problem, const LcpOptions& options) {
   if (!has_positive_diagonal(problem)) return run.unsuitable();
   const MatX rows = run.scaled().M.transpose();
   VecX y = run.start(), direction = VecX::Zero(run.size());
+  if (run.is_solved_at(y)) return run.finish(y, LcpStatus::solved);
   double last = 0;  // |g|^2 of the sweep before
   while (run.iterations() < run.max_iterations()) {
     VecX swept = y;

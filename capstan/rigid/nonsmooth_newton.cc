@@ -66,6 +66,7 @@ class NonsmoothNewton {
 
   LcpResult solve() {
     VecX y = run_.start();
+    if (run_.is_solved_at(y)) return run_.finish(y, LcpStatus::solved);
     while (run_.iterations() < run_.max_iterations()) {
       if (!advance(&y)) return run_.finish(run_.project(y), LcpStatus::stalled);
       if (run_.is_converged(run_.project(y))) return run_.finish(run_.project(y), LcpStatus::solved);
@@ -96,8 +97,7 @@ class NonsmoothNewton {
     MatX jacobian = by_w.asDiagonal() * p_.M;
     jacobian.diagonal() += by_y;
     const VecX gradient = jacobian.transpose() * H;
-    const double regularization =
-        std::min(1e-3, 1e-2 * largest(H) / run_.tolerance() * run_.options().tolerance);
+    const double regularization = std::min(1e-3, 1e-2 * largest(H));
     jacobian.diagonal() += regularization * by_w;
     const VecX step = Eigen::PartialPivLU<MatX>(jacobian).solve(-H);
     if (step.allFinite() && search(step, 0.5 * H.squaredNorm(), -2 * kArmijo * 0.5 * H.squaredNorm(), y))

@@ -38,6 +38,7 @@ LcpResult solve_pgs_sm(const LcpProblem& problem, const LcpOptions& options) {
   if (!has_positive_diagonal(problem)) return run.unsuitable();
   const MatX rows = run.scaled().M.transpose();
   VecX y = run.start();
+  if (run.is_solved_at(y)) return run.finish(y, LcpStatus::solved);
   while (run.iterations() < run.max_iterations()) {
     for (int k = 0; k < kSweeps; ++k) sweep_forwards(run.scaled(), rows, 1, &y);
     minimize_subspaces(run, &y);

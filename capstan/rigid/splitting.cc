@@ -43,6 +43,7 @@ LcpResult iterate(const LcpProblem& problem, const LcpOptions& options, const Sw
   if (!has_positive_diagonal(problem)) return run.unsuitable();
   const MatX rows = run.scaled().M.transpose();
   VecX y = run.start();
+  if (run.is_solved_at(y)) return run.finish(y, LcpStatus::solved);
   while (run.iterations() < run.max_iterations()) {
     sweep(run.scaled(), rows, &y);
     if (run.is_converged(y)) return run.finish(y, LcpStatus::solved);
