@@ -74,7 +74,7 @@ double rounding_floor(const LcpProblem& problem, const VecX& z);
 struct LcpSolver {
   const char* name;  // as on a command line
   LcpResult (*solve)(const LcpProblem&, const LcpOptions&);
-  bool takes_bounds;             // else plain problems only
+  bool takes_bounds;             // else plain problems only; at present all do
   bool needs_symmetric;          // and semidefinite
   bool needs_positive_diagonal;  // of M
   const char* summary;           // what it does, in a line

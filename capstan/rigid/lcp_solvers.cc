@@ -7,7 +7,7 @@ namespace capstan {
 
 const std::vector<LcpSolver>& lcp_solvers() {
   static const std::vector<LcpSolver> solvers = {
-      {"lemke", solve_lemke, false, false, false, "Lemke's path of complementary pivots, lexicographic"},
+      {"lemke", solve_lemke, true, false, false, "Lemke's path of complementary pivots, lexicographic"},
       {"murty", solve_murty, true, false, false,
        "principal pivots of least index; criss-cross where a pivot is zero"},
       {"block_pivoting", solve_block_pivoting, true, false, false,
@@ -37,9 +37,8 @@ const LcpSolver* find_lcp_solver(std::string_view name) {
 }
 
 const char* why_unsuitable(const LcpSolver& solver, const LcpProblem& problem) {
-  if (!solver.takes_bounds && !problem.is_plain()) {
-    return "it has bounds other than 0 <= z; use a solver that takes bounds (murty, block_pivoting)";
-  }
+  if (!solver.takes_bounds && !problem.is_plain())
+    return "it has bounds other than 0 <= z; use lemke or murty";
   if (solver.needs_positive_diagonal && !(problem.M.diagonal().array() > 0).all()) {
     return "its matrix has a diagonal that is not positive; use lemke or murty";
   }

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "capstan/rigid/lcp_run.h"
+#include "capstan/rigid/plain_form.h"
 
 namespace capstan {
 namespace {
@@ -110,27 +111,49 @@ VecX refine(const LcpRun& run, const VecX& z, const std::vector<int>& basis) {
   return run.residual(y) < run.residual(run.project(z)) ? y : z;
 }
 
+// The same for a problem with bounds, by where y is. A y that is off its bound by rounding alone spoils
+// nothing: the better of the two is kept.
+VecX refine_sides(const LcpRun& run, const VecX& y) {
+  std::vector<LcpSide> sides = run.sides(y);
+  VecX refined;
+  if (!run.solve_sides(&sides, &refined)) return y;
+  refined = run.project(refined);
+  return run.residual(refined) < run.residual(y) ? refined : y;
+}
+
+// The path on a plain scaled problem: z where it ends, and why.
+std::pair<VecX, LcpStatus> follow_path(const LcpProblem& plain, const PlainForm* form, LcpRun* run) {
+  const auto seen = [&](const VecX& x) { return form ? form->restore(x) : x; };
+  if (plain.q.minCoeff() >= 0) return {VecX::Zero(plain.size()), LcpStatus::solved};
+  Tableau tableau(plain);
+  int row = tableau.first_row(), entering = tableau.cover();
+  while (run->iterations() < run->max_iterations()) {
+    const int leaving = tableau.basic(row);
+    tableau.pivot(row, entering);
+    run->record(run->project(seen(tableau.z())));
+    if (leaving == tableau.cover()) {
+      return {form ? tableau.z() : refine(*run, tableau.z(), tableau.basis()), LcpStatus::solved};
+    }
+    entering = tableau.complement(leaving);
+    row = tableau.blocking_row(entering);
+    if (row < 0) return {tableau.z(), LcpStatus::ray_termination};
+  }
+  return {tableau.z(), LcpStatus::most_iterations};
+}
+
 }  // namespace
 
 LcpResult solve_lemke(const LcpProblem& problem, const LcpOptions& options) {
-  const int n = problem.size();
-  LcpRun run(problem, options, 20 * n + 100);
-  if (!problem.is_plain()) return run.unsuitable();
-  if (n == 0 || problem.q.minCoeff() >= 0) return run.finish(VecX::Zero(n), LcpStatus::solved);
-
-  Tableau tableau(run.scaled());
-  int row = tableau.first_row(), entering = tableau.cover();
-  while (run.iterations() < run.max_iterations()) {
-    const int leaving = tableau.basic(row);
-    tableau.pivot(row, entering);
-    run.record(tableau.z());
-    if (leaving == tableau.cover())
-      return run.finish(refine(run, tableau.z(), tableau.basis()), LcpStatus::solved);
-    entering = tableau.complement(leaving);
-    row = tableau.blocking_row(entering);
-    if (row < 0) return run.finish(tableau.z(), LcpStatus::ray_termination);
+  LcpRun run(problem, options, 20 * problem.size() + 100);
+  const VecX begin = run.project(VecX::Zero(run.size()));
+  if (run.residual(begin) == 0) return run.finish(begin, LcpStatus::solved);
+  if (problem.is_plain()) {
+    const auto [y, status] = follow_path(run.scaled(), nullptr, &run);
+    return run.finish(y, status);
   }
-  return run.finish(tableau.z(), LcpStatus::most_iterations);
+  const PlainForm form = make_plain_form(run.scaled());
+  const auto [x, status] = follow_path(form.problem, &form, &run);
+  return run.finish(refine_sides(run, run.project(form.restore(x))), status);
 }
 
 }  // namespace capstan

@@ -99,7 +99,6 @@ TEST_P(EverySolver, SolvesDegenerate) {
 }
 
 TEST_P(EverySolver, SolvesBounded) {
-  if (!GetParam().takes_bounds) GTEST_SKIP() << "plain problems only";
   const auto definite = [](Random& random, int n) { return with_bounds(random, random_definite(random, n)); };
   const Tally tally = run(GetParam(), 2000, 6, definite, !is_sweep(GetParam()));
   EXPECT_GE(tally.solved, 1990);
@@ -189,14 +188,15 @@ INSTANTIATE_TEST_SUITE_P(Lcp, EverySolver, testing::ValuesIn(lcp_solvers()),
 
 TEST(Lcp, RefusesByName) {
   LcpProblem problem = make_plain_lcp(MatX::Identity(2, 2), VecX::Constant(2, -1));
-  EXPECT_EQ(why_unsuitable(*find_lcp_solver("lemke"), problem), nullptr);
-  problem.upper[0] = 1;
-  EXPECT_NE(std::string(why_unsuitable(*find_lcp_solver("lemke"), problem)).find("bounds"),
-            std::string::npos);
-  EXPECT_EQ(solve_lemke(problem).status, LcpStatus::unsuitable);
+  EXPECT_EQ(why_unsuitable(*find_lcp_solver("pgs"), problem), nullptr);
   problem.M(0, 1) = 1;
+  EXPECT_EQ(why_unsuitable(*find_lcp_solver("lemke"), problem), nullptr);
   EXPECT_NE(std::string(why_unsuitable(*find_lcp_solver("pgs"), problem)).find("symmetric"),
             std::string::npos);
+  problem.M(0, 1) = problem.M(1, 1) = 0;
+  EXPECT_NE(std::string(why_unsuitable(*find_lcp_solver("pgs"), problem)).find("diagonal"),
+            std::string::npos);
+  EXPECT_EQ(solve_pgs(problem).status, LcpStatus::unsuitable);
   EXPECT_EQ(find_lcp_solver("simplex"), nullptr);
 }
 
