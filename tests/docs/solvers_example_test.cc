@@ -11,13 +11,14 @@
 
 using namespace capstan;
 
-// A plate of 1 kg on four corners, 0.01 s of gravity, its center of mass off the middle: three dofs (height
-// and two tilts), four contacts. Rows of J: how fast a corner rises.
+// A plate of 1 kg on four corners after 0.01 s of gravity; its center of mass is 0.6 m from the front ones
+// and 0.4 m from the rear ones. Three dofs (height and two tilts), four contacts. Rows of J: how fast a
+// corner rises.
 void rest_on_four_corners() {
   MatX J(4, 3);
-  J << 1, 0.5, 0.3, 1, -0.5, 0.3, 1, -0.5, -0.3, 1, 0.5, -0.3;
-  const Vec3 inverse_mass(1, 12, 33);       // 1 / kg, 1 / (kg m^2)
-  const Vec3 v(-0.0981, -0.0981 * 1.2, 0);  // m/s, rad/s: what gravity does without contact
+  J << 1, 0.6, 0.3, 1, -0.4, 0.3, 1, -0.4, -0.3, 1, 0.6, -0.3;
+  const Vec3 inverse_mass(1, 12, 33);  // 1 / kg, 1 / (kg m^2)
+  const Vec3 v(-0.0981, 0, 0);         // m/s, rad/s, rad/s: without contact
   const LcpProblem problem = make_plain_lcp(J * inverse_mass.asDiagonal() * J.transpose(), J * v);
   for (const char* name : {"lemke", "block_pivoting", "pgs"}) {
     const LcpResult result = find_lcp_solver(name)->solve(problem, {});
