@@ -1,0 +1,69 @@
+// docs/solvers.md: its program compiles and prints what the page says.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+// [example]
+#include <cstdio>
+
+#include "capstan/rigid/lcp.h"
+
+using namespace capstan;
+
+// A plate of 1 kg on four corners after 0.01 s of gravity; its center of mass is 0.6 m from the front ones
+// and 0.4 m from the rear ones. Three dofs (height and two tilts), four contacts. Rows of J: how fast a
+// corner rises.
+void rest_on_four_corners() {
+  MatX J(4, 3);
+  J << 1, 0.6, 0.3, 1, -0.4, 0.3, 1, -0.4, -0.3, 1, 0.6, -0.3;
+  const Vec3 inverse_mass(1, 12, 33);  // 1 / kg, 1 / (kg m^2)
+  const Vec3 v(-0.0981, 0, 0);         // m/s, rad/s, rad/s: without contact
+  const LcpProblem problem = make_plain_lcp(J * inverse_mass.asDiagonal() * J.transpose(), J * v);
+  for (const char* name : {"lemke", "block_pivoting", "pgs"}) {
+    const LcpResult result = find_lcp_solver(name)->solve(problem, {});
+    std::printf("%s %s: impulses %.4f %.4f %.4f %.4f, sum %.4f N s\n", name, capstan::name(result.status),
+                result.z[0], result.z[1], result.z[2], result.z[3], result.z.sum());
+  }
+}
+// [example]
+
+namespace {
+
+std::string read_text(const std::string& file) {
+  std::ifstream in(CAPSTAN_SOURCE_DIR "/" + file);
+  EXPECT_TRUE(in.good()) << file;
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t a = text.find(begin);
+  EXPECT_NE(a, std::string::npos) << begin;
+  if (a == std::string::npos) return "";
+  return text.substr(a + begin.size(), text.find(end, a + begin.size()) - a - begin.size());
+}
+
+TEST(SolversPage, ShowsTheProgramOfThisFile) {
+  EXPECT_EQ(between(read_text("docs/solvers.md"), "```cpp\n", "```"),
+            between(read_text("tests/docs/solvers_example_test.cc"), "// [example]\n", "// [example]"));
+}
+
+TEST(SolversPage, TheProgramPrintsWhatThePageSays) {
+  testing::internal::CaptureStdout();
+  rest_on_four_corners();
+  const std::string printed = testing::internal::GetCapturedStdout();
+  std::printf("%s", printed.c_str());
+  EXPECT_NE(read_text("docs/solvers.md").find(printed), std::string::npos) << "not in docs/solvers.md:\n"
+                                                                           << printed;
+}
+
+TEST(SolversPage, NamesEverySolver) {
+  const std::string page = read_text("docs/solvers.md");
+  for (const LcpSolver& solver : lcp_solvers()) {
+    EXPECT_NE(page.find("| `" + std::string(solver.name) + "` |"), std::string::npos) << solver.name;
+  }
+}
+
+}  // namespace
