@@ -72,7 +72,7 @@ struct Motion6 {  // of a point that is fixed to a body, world axes
 Motion6 motion_at(const Model& model, const Kinematics& k, int body, const Vec3& p_W) {
   const std::size_t l = static_cast<std::size_t>(model.bodies[static_cast<std::size_t>(body)].link);
   if (l == 0) return {};
-  const Vec3 r = p_W - k.placement.origin[static_cast<std::size_t>(model.links[l].tree)];
+  const Vec3 r = p_W - k.placement.origin[static_cast<std::size_t>(model.links[l].object)];
   const Vec6 &V = k.velocity.V[l], &A = k.A[l];
   Motion6 m;
   m.w = V.head<3>();
@@ -150,7 +150,7 @@ struct Reader {
 
   void read(std::size_t i, double* out) const {
     const SensorSet::Entry& e = set.entries[i];
-    const auto put = [&](const Vec3& v) { Eigen::Map<Vec3>(out) = v; };
+    const auto put = [&](const Vec3& v) { Eigen::Map<Vec3>{out} = v; };
     const bool on_joint = e.type == SensorType::joint_position || e.type == SensorType::joint_velocity;
     const bool on_actuator = e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force;
     if (e.type == SensorType::clock) {
