@@ -116,6 +116,15 @@ Rod::Rod(const RodSpec& spec) : spec_(spec) {
     hold(4 * after(i), 3);
   }
 
+  has_held_ = std::any_of(held_.begin(), held_.end(), [](char is) { return is != 0; });
+  const std::vector<std::array<int, 2>> pairs = layout().pairs;
+  const auto pair = [&](int a, int b) {
+    const std::array<int, 2> sorted = {std::min(a, b), std::max(a, b)};
+    return static_cast<int>(std::lower_bound(pairs.begin(), pairs.end(), sorted) - pairs.begin());
+  };
+  for (int i = 0; i < edges; ++i) edge_pair_.push_back(pair(i, after(i)));
+  for (int j = 0; j < num_joints(); ++j) joint_pair_.push_back(pair(j, after(after(j))));
+
   if (spec.rest == RodRest::given) {
     for (int j = 0; j < num_joints(); ++j) set_natural(j, spec.natural[j]);
   } else if (spec.rest == RodRest::as_it_starts) {

@@ -156,6 +156,14 @@ bool revise_contacts(const Model& model, const State& state, double dt, bool gli
          withdrawn;
 }
 
+// Until forces of objects are those at the velocities of the answer.
+void relinearize(const Model& model, const State& state, double dt, const Scheme& theta,
+                 const NewtonOptions& newton, const Threads& threads, Workspace* w, SolverReport* report) {
+  if (newton.rough) return;  // the answer is not one yet
+  relinearize({model, state, dt, theta}, w->sleep.asleep, !w->bounce.impulse.empty(), newton, threads,
+              &w->motion, &w->problem, &w->newton, &w->relinearize, report);
+}
+
 // Whether enough objects move.
 bool is_work_for_threads(const Model& model, const Workspace& w) {
   const auto is = [](const std::vector<char>& list, int object) {
@@ -251,7 +259,9 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     newton.rough = model.num_objects() >= kObjectsForRough && !ways.empty() &&
                    is_fast(*std::max_element(ways.begin(), ways.end()), w->late);
     newton.settle_friction = false;
+    begin_relinearization(*state, &w->relinearize);
     report.solver = solve_newton(w->problem, newton, threads, &w->newton, w->assembly.kept);
+    relinearize(model, *state, dt, theta, newton, threads, w, &report.solver);
     report.times.solve += lap();
     for (int round = 0; !again; ++round) {
       const int groups = w->contacts.num_groups();
@@ -279,10 +289,13 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
       } else {
         solve_newton_further(w->problem, newton, threads, &w->newton, &report.solver);
       }
+      relinearize(model, *state, dt, theta, newton, threads, w, &report.solver);
       report.times.solve += lap();
     }
   }
   report.times.collide += lap();
+  end_relinearization({model, *state, dt, theta}, w->sleep.asleep, w->newton.v, &w->motion);
+  check_free_motion(model, *state, w->motion, options);
   if (is_coulomb) set_bounds(w->newton, &w->problem);
   if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   report.times.judge = lap();

@@ -13,6 +13,7 @@
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
 #include "capstan/step/bounce.h"
+#include "capstan/step/relinearize.h"
 #include "capstan/step/close_loops.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
@@ -63,6 +64,7 @@ struct Workspace {
   LateWorkspace late;
   WithdrawWorkspace withdraw;
   BounceWorkspace bounce;
+  RelinearizeWorkspace relinearize;
   VecX v_moving;      // [dofs] that moves positions, where it is not the state's
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
