@@ -195,7 +195,7 @@ Motion make_motion(const Model& model) {
     const ObjectLayout layout = object.physics->layout();
     w.pairs = layout.pairs;
     w.factor.analyze({layout.block_sizes, layout.pairs, {}});
-    for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.work}) *x = VecX::Zero(object.num_dofs());
+    for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);

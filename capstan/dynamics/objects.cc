@@ -9,9 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr double kSmallError = 1e-7;    // of the impulses that act on the object
-constexpr double kRoundOff = 1e-13;     // of its momentum
-constexpr double kSafeRoundOff = 10;    // times that of single forces
+constexpr double kRoundOff = 1e-13;   // of an object's momentum
+constexpr double kSafeRoundOff = 10;  // times that of single forces
 
 auto dofs_of(const Object& object, VecX& x) {
   return x.segment(object.dof_begin, object.num_dofs());
@@ -135,15 +134,16 @@ void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
   dofs_of(object, motion->v_star) = w.u + w.work;
 }
 
-TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, Motion* motion) {
+TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, double tolerance,
+                                Motion* motion) {
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
   const BlockMatrix& A = w.factor.matrix;
   const ObjectStep own = make_step(step, object, *motion);
   object.physics->calc_system(own, dofs_of(object, v), w.m_end, Tangent::exact, nullptr);
   TangentError e;
-  const VecX dv = dofs_of(object, v) - w.u;
-  A.multiply(dv.data(), w.work.data());
+  w.dv = dofs_of(object, v) - w.u;
+  A.multiply(w.dv.data(), w.work.data());
   e.change = scaled_norm(A, w.work);
   w.work += w.m - w.added;  // the impulses of constraints, as the tangent has them
   const double constraints = scaled_norm(A, w.work);
@@ -152,7 +152,7 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, Mot
   e.error = scaled_norm(A, w.work);
   A.multiply(own.v0.data(), w.work.data());
   const double root = std::sqrt(w.lightest), size = std::max(constraints, w.size.largest / root);
-  e.is_small = e.error <= kSmallError * size + kSafeRoundOff * w.size.round_off / root +
+  e.is_small = e.error <= tolerance * size + kSafeRoundOff * w.size.round_off / root +
                               kRoundOff * scaled_norm(A, w.work);
   w.residual = e.error > 0 ? e.error / std::max(size, 1e-300) : 0;
   return e;
@@ -184,8 +184,8 @@ double calc_potential(const TimeStep& step, int id, const VecX& v, const Motion&
 double calc_tangent_change(const TimeStep& step, int id, const VecX& from, const VecX& to, Motion* motion) {
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
-  const VecX middle = 0.5 * (dofs_of(object, from) + dofs_of(object, to)) - w.u;
-  w.factor.matrix.multiply(middle.data(), w.work.data());
+  w.dv = 0.5 * (dofs_of(object, from) + dofs_of(object, to)) - w.u;
+  w.factor.matrix.multiply(w.dv.data(), w.work.data());
   return (dofs_of(object, to) - dofs_of(object, from)).dot(w.m - w.added + w.work);
 }
 

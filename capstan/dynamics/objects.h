@@ -21,7 +21,8 @@ struct ObjectMotion {
   BlockCholesky factor;                   // factor.matrix is A, in the object's own blocks
   std::vector<std::array<int, 2>> pairs;  // of the layout: pair_block(k) of the matrix is that of pairs[k]
   VecX u, m, added;                       // [dofs of the object]
-  VecX m_end, work;                       // m at the velocity that was looked at last, without `added`; scratch
+  VecX m_end;                             // m at the velocity that was looked at last, without `added`
+  VecX dv, work;                          // scratch
   ImpulseSize size;                       // at u
   double lightest = 0;                    // [kg or kg m^2] the least of A's diagonal
   int iterations = 0;                     // tangents made in this step
@@ -68,21 +69,22 @@ void set_tangent(const TimeStep& step, int object, const VecX& u, Motion* motion
 
 // How far the object's m at v is from what the tangent tells; all scaled by diag(A)^-1/2 [sqrt(J)].
 struct TangentError {
-  double error = 0;   // |m(v) - m(u) - A (v - u)|
-  double change = 0;  // |A (v - u)|
-  bool is_small = false;
+  double error = 0;       // |m(v) - m(u) - A (v - u)|
+  double change = 0;      // |A (v - u)|
+  bool is_small = false;  // within the tolerance of the impulses that act on the object, or round-off
 };
-TangentError calc_tangent_error(const TimeStep& step, int object, const VecX& v, Motion* motion);
+TangentError calc_tangent_error(const TimeStep& step, int object, const VecX& v, double tolerance,
+                                Motion* motion);
 
-// After calc_tangent_error() at v: v* becomes that whose A (v - v*) is m(v), so that what is left of the error
-// is not hidden from a judge.
+// After calc_tangent_error() at v: v* becomes that whose A (v - v*) is m(v), so that what is left of the
+// error is not hidden from a judge.
 void correct_tangent(const TimeStep& step, int object, const VecX& v, Motion* motion);
 
 // Impulses that were added to v* since the tangent was made.
 void find_added_impulses(const TimeStep& step, int object, Motion* motion);
 
-// The incremental potential of an object at v, less the work of `added` [J]; and its change from one velocity to
-// another by the tangent.
+// The incremental potential of an object at v, less the work of `added` [J]; and its change from one velocity
+// to another by the tangent.
 double calc_potential(const TimeStep& step, int object, const VecX& v, const Motion& motion);
 double calc_tangent_change(const TimeStep& step, int object, const VecX& from, const VecX& to,
                            Motion* motion);

@@ -13,7 +13,8 @@ namespace capstan {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kShortest = 1e-12;  // [m] of an edge
+constexpr double kShortest = 1e-12;      // [m] of an edge
+constexpr double kSharpest = -1 + 1e-9;  // cosine of a turn: strains are infinite at -1
 
 void check(const RodSpec& spec) {
   Diagnostics found;
@@ -46,6 +47,12 @@ void check(const RodSpec& spec) {
             fmt::format("nodes {} and {} of the rod are both at ({:g}, {:g}, {:g})", i, (i + 1) % n, a.x(),
                         a.y(), a.z()),
             "leave one of them out");
+    }
+    for (int j = 0; j < joints && found.ok(); ++j) {
+      const Vec3 t = (spec.nodes[(j + 1) % n] - spec.nodes[j]).normalized();
+      const Vec3 next = (spec.nodes[(j + 2) % n] - spec.nodes[(j + 1) % n]).normalized();
+      wrong(t.dot(next) < kSharpest, fmt::format("the rod folds back on itself at node {}", (j + 1) % n),
+            "round the fold with a few more nodes");
     }
   }
   const auto size = [&](std::size_t has, int should, const char* name) {

@@ -1,10 +1,10 @@
 // m(v), A, incremental potential, gradient and stiffness of a rod (physics/rod.h), by sweeps over edges and
 // joints.
 //
-// A joint has 11 dofs of three blocks, an edge 6 of two. The convex tangent takes the exact matrix of an element
-// where it is positive definite together with the element's share of M. Else it takes less of it: of a joint the
-// part of its strains, k g g^T, without that of its stresses; of an edge as much of its pressure as that share
-// bears.
+// A joint has 11 dofs of three blocks, an edge 6 of two. The convex tangent takes the exact matrix of an
+// element where it is positive definite together with the element's share of M. Else it takes less of it: of
+// a joint the part of its strains, k g g^T, without that of its stresses; of an edge as much of its pressure
+// as that share bears.
 //
 // Damping acts on the change of strains in the step: with h = theta1 dt,
 //
@@ -68,7 +68,8 @@ void add_pair(int pair, int i, int j, const B& b, BlockMatrix* A) {
 }  // namespace
 
 RodEdge Rod::edge_in_step(const ObjectStep& step, const ConstVector& v, int i) const {
-  const double now = step.theta1 * step.dt * step.theta_vq, before = step.theta1 * step.dt * (1 - step.theta_vq);
+  const double now = step.theta1 * step.dt * step.theta_vq,
+               before = step.theta1 * step.dt * (1 - step.theta_vq);
   const int a = 4 * i, b = 4 * after(i);
   return moved_edge(step.q0, i, now * v.segment<3>(a) + before * step.v0.segment<3>(a),
                     now * v.segment<3>(b) + before * step.v0.segment<3>(b),
@@ -81,7 +82,7 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
   const double damping = h > 0 ? spec_.beta / h : 0;  // of k, on the change of strain
   const double per_q = h * step.theta_vq * dt;        // of K in A
   const bool damps = spec_.beta > 0;
-  double farthest = 0, force = 0, moment = 0;         // [m], [N], [N m], the largest
+  double farthest = 0, force = 0, moment = 0;  // [m], [N], [N m], the largest
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes_; ++i) {
     const int n = 4 * i + 4 <= num_dofs() ? 4 : 3;
@@ -166,7 +167,7 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
     Vec11 open = Vec11::Ones();
     for (int r = 0; any_held && r < 11; ++r)
       open[r] = free(r < 4 ? 4 * a + r : r < 8 ? 4 * b + r - 4 : 4 * c + r - 8);
-    const Vec11 push = g * stress;
+    const Vec11 push = g.lazyProduct(stress);
     add_to(a, b, c, dt * push.cwiseProduct(open), m);
     moment = std::max(moment, stress.cwiseAbs().maxCoeff());
     force = std::max(force, push.cwiseAbs().maxCoeff());
@@ -175,8 +176,8 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
     stretch_round_off = std::max(stretch_round_off, bend_round_off / shortest);
     if (A == nullptr || per_q == 0) continue;
 
-    const JointGradient kg = per_q * (1 + damping) * g * k.asDiagonal();
-    Mat11 H = kg * g.transpose();
+    const JointGradient kg = (per_q * (1 + damping)) * (g * k.asDiagonal());
+    Mat11 H = kg.lazyProduct(g.transpose());
     if (tangent == Tangent::exact) {
       add_joint_hessian(e, f, per_q * stress, &H);
     } else {

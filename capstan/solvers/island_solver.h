@@ -23,7 +23,7 @@ constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved
 constexpr int kMaxHalvings = 4;
 
 // Law coulomb: up to so many contacts of an island its friction is settled, by so many products in a round.
-constexpr int kExactContacts = 32, kMostKrylov = 20;
+constexpr int kExactContacts = 512, kMostKrylov = 20;
 
 struct IslandResult {
   bool converged = false;

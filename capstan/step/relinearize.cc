@@ -8,8 +8,10 @@ namespace capstan {
 namespace {
 
 constexpr int kMostPasses = 60, kMostHalvings = 12;
-constexpr double kTrusted = 0.1;  // of what a tangent changes: its error, where no line search is needed
-constexpr double kEnough = 1e-3;  // of the promised fall of the potential
+constexpr double kSmallError = 1e-6;  // of the impulses on an object
+constexpr int kManyPasses = 10;       // after which the tolerance of the convex problem will do
+constexpr double kTrusted = 0.1;      // of what a tangent changes: its error, where no line search is needed
+constexpr double kEnough = 1e-3;      // of the promised fall of the potential
 constexpr double kRoundOff = 1e-12;
 
 // The lowest object of the island.
@@ -19,7 +21,7 @@ int root_of(const Islands& islands, int object) {
 }
 
 // Adds the costs of all constraints at v, and of trees, to those of their islands.
-void add_convex_costs(const Problem& problem, const Islands& islands, const VecX& v, VecX* scratch,
+void add_convex_costs(const Problem& problem, const Islands& islands, const VecX& v, VecX* off, VecX* change,
                       std::vector<double>* sum) {
   const Model& model = *problem.model;
   with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
@@ -43,14 +45,15 @@ void add_convex_costs(const Problem& problem, const Islands& islands, const VecX
     evaluate(law.law, law.sign * v[law.dof], &l, &slope);
     (*sum)[root_of(islands, model.dofs[law.dof].object)] += l;
   }
-  const VecX off = v - problem.motion->v_star;
-  scratch->resize(off.size());
+  *off = v - problem.motion->v_star;
+  change->resize(off->size());
   for (int i = 0; i < static_cast<int>(model.trees.size()); ++i) {
     if (islands.of_object[i] < 0) continue;
     const Object& tree = model.objects[i];
-    multiply_A(model, *problem.motion, i, off, scratch);
-    (*sum)[root_of(islands, i)] += 0.5 * off.segment(tree.dof_begin, tree.num_dofs())
-                                             .dot(scratch->segment(tree.dof_begin, tree.num_dofs()));
+    multiply_A(model, *problem.motion, i, *off, change);
+    (*sum)[root_of(islands, i)] +=
+        0.5 *
+        off->segment(tree.dof_begin, tree.num_dofs()).dot(change->segment(tree.dof_begin, tree.num_dofs()));
   }
 }
 
@@ -60,21 +63,20 @@ void search_along(const TimeStep& step, const Problem& problem, const Islands& i
                   RelinearizeWorkspace* w, VecX* v) {
   const Model& model = step.model;
   const int n = model.num_objects(), first = static_cast<int>(model.trees.size());
-  VecX scratch;
   const auto calc = [&](const VecX& at, std::vector<double>* sum) {
     sum->assign(n, 0.0);
-    add_convex_costs(problem, islands, at, &scratch, sum);
+    add_convex_costs(problem, islands, at, &w->off, &w->change, sum);
     for (int i = first; i < n; ++i) {
       if (const int root = root_of(islands, i); w->is_searched[root] != 0)
         (*sum)[root] += calc_potential(step, i, at, *motion);
     }
   };
   // What the problem promised: the change by the tangents, and of all that is convex.
-  std::vector<double> convex_u(n, 0.0);
+  w->at_u.assign(n, 0.0);
   w->promised.assign(n, 0.0);
-  add_convex_costs(problem, islands, w->u, &scratch, &convex_u);
-  add_convex_costs(problem, islands, *v, &scratch, &w->promised);
-  for (int i = 0; i < n; ++i) w->promised[i] -= convex_u[i];
+  add_convex_costs(problem, islands, w->u, &w->off, &w->change, &w->at_u);
+  add_convex_costs(problem, islands, *v, &w->off, &w->change, &w->promised);
+  for (int i = 0; i < n; ++i) w->promised[i] -= w->at_u[i];
   for (int i = first; i < n; ++i) {
     if (const int root = root_of(islands, i); w->is_searched[root] != 0)
       w->promised[root] += calc_tangent_change(step, i, w->u, *v, motion);
@@ -114,16 +116,14 @@ void begin_relinearization(const State& state, RelinearizeWorkspace* w) {
   w->u = state.v;
 }
 
-void relinearize(const TimeStep& step, std::span<const char> asleep, bool has_impacts,
-                 const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
-                 NewtonWorkspace* newton, RelinearizeWorkspace* w, SolverReport* report) {
+int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_impacts,
+                const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
+                NewtonWorkspace* newton, RelinearizeWorkspace* w, SolverReport* report) {
   const Model& model = step.model;
   const int n = model.num_objects(), first = static_cast<int>(model.trees.size());
-  if (first == n) return;
+  if (first == n) return -1;
   const Islands& islands = newton->islands;
-  const auto is_still = [&](int i) {
-    return (!asleep.empty() && asleep[i] != 0) || newton->is_kept[i] != 0;
-  };
+  const auto is_still = [&](int i) { return (!asleep.empty() && asleep[i] != 0) || newton->is_kept[i] != 0; };
   for (int i = first; i < n && has_impacts; ++i) {
     if (!is_still(i)) find_added_impulses(step, i, motion);
   }
@@ -135,13 +135,20 @@ void relinearize(const TimeStep& step, std::span<const char> asleep, bool has_im
     for (int i = first; i < n; ++i) {
       if (is_still(i)) continue;
       ObjectMotion& own = motion_of(model, *motion, i);
-      const TangentError e = calc_tangent_error(step, i, newton->v, motion);
+      const double tolerance =
+          pass < kManyPasses ? kSmallError : std::max(kSmallError, options.relative_tolerance);
+      const TangentError e = calc_tangent_error(step, i, newton->v, tolerance, motion);
       own.converged = e.is_small;
       if (e.is_small) continue;
-      any = w->is_new[i] = 1;
-      if (!(e.error <= kTrusted * e.change)) any_searched = w->is_searched[root_of(islands, i)] = 1;
+      any = true;
+      w->is_new[i] = 1;
+      if (e.error <= kTrusted * e.change) continue;
+      any_searched = true;
+      w->is_searched[root_of(islands, i)] = 1;
     }
-    if (!any || pass == kMostPasses) break;
+    if (!any) return -1;
+    if (pass == kMostPasses)
+      return static_cast<int>(std::find(w->is_new.begin(), w->is_new.end(), 1) - w->is_new.begin());
     if (any_searched) {
       if (problem->options.law == ContactLaw::coulomb) set_bounds(*newton, problem);
       search_along(step, *problem, islands, motion, w, &newton->v);

@@ -31,16 +31,19 @@ void check_finite(const Model& model, const State& before, const State& after, d
                     before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
   }
   for (const Object& object : model.objects) {
-    const bool good =
-        object.is_tree() || (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
-                             after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
-    if (good) continue;
-    throw StepFailure(fmt::format(
-        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest "
-        "speed "
-        "before the step: {:g}). Try a smaller time step than {:g} s, or integrator implicit_euler",
-        before.step, before.time, object.physics->kind(),
-        model.bodies[model.links[object.link_begin].body].name, before.v.cwiseAbs().maxCoeff(), dt));
+    if (object.is_tree()) continue;
+    const auto q = after.q.segment(object.q_begin, object.num_positions());
+    const auto v = after.v.segment(object.dof_begin, object.num_dofs());
+    if (q.allFinite() && v.allFinite() && largest(q) <= kLargest && largest(v) <= kLargest) continue;
+    throw StepFailure(
+        fmt::format("step {} at t = {:g} s failed: the {} with body '{}' would get a value that is not "
+                    "finite, or farther or "
+                    "faster than {:g} (m, m/s or rad/s; largest speed before the step: {:g}). Try a smaller "
+                    "time step than "
+                    "{:g} s, or integrator semi_implicit or implicit_euler",
+                    before.step, before.time, object.physics->kind(),
+                    model.bodies[model.links[object.link_begin].body].name, kLargest,
+                    before.v.cwiseAbs().maxCoeff(), dt));
   }
   for (const ModelJoint& joint : model.joints) {
     const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
@@ -160,8 +163,20 @@ bool revise_contacts(const Model& model, const State& state, double dt, bool gli
 void relinearize(const Model& model, const State& state, double dt, const Scheme& theta,
                  const NewtonOptions& newton, const Threads& threads, Workspace* w, SolverReport* report) {
   if (newton.rough) return;  // the answer is not one yet
-  relinearize({model, state, dt, theta}, w->sleep.asleep, !w->bounce.impulse.empty(), newton, threads,
-              &w->motion, &w->problem, &w->newton, &w->relinearize, report);
+  const int failed =
+      relinearize({model, state, dt, theta}, w->sleep.asleep, !w->bounce.impulse.empty(), newton, threads,
+                  &w->motion, &w->problem, &w->newton, &w->relinearize, report);
+  if (failed < 0) return;
+  const Object& object = model.objects[failed];
+  const ObjectMotion& motion = motion_of(model, w->motion, failed);
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: the forces of the {} with body '{}' did not converge (relative momentum "
+      "residual {:.1e} after {} Newton steps): it turns or bends too much in one step. Try a smaller time "
+      "step "
+      "than {:g} s, more damping{}",
+      state.step, state.time, object.physics->kind(), model.bodies[model.links[object.link_begin].body].name,
+      motion.residual, motion.iterations, dt,
+      theta.theta1 < 1 ? ", or integrator semi_implicit, which damps fast vibrations" : ""));
 }
 
 // Whether enough objects move.
@@ -295,7 +310,6 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
   }
   report.times.collide += lap();
   end_relinearization({model, *state, dt, theta}, w->sleep.asleep, w->newton.v, &w->motion);
-  check_free_motion(model, *state, w->motion, options);
   if (is_coulomb) set_bounds(w->newton, &w->problem);
   if (options.judge) report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   report.times.judge = lap();
