@@ -195,7 +195,7 @@ Motion make_motion(const Model& model) {
     const ObjectLayout layout = object.physics->layout();
     w.pairs = layout.pairs;
     w.factor.analyze({layout.block_sizes, layout.pairs, {}});
-    for (VecX* x : {&w.m, &w.dv, &w.v_try, &w.m_try}) *x = VecX::Zero(object.num_dofs());
+    for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;
   s.batches = make_batches(model);
@@ -326,10 +326,9 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       motion->v_star.segment(object.dof_begin, object.num_dofs()).setZero();
       continue;
     }
-    calc_object_motion(model, state, s.external, dt, scheme, i, motion);
+    calc_object_motion({model, state, dt, scheme}, i, motion);
     const ObjectMotion& w = motion_of(model, *motion, i);
     motion->iterations = std::max(motion->iterations, w.iterations);
-    if (!(w.residual <= motion->residual)) motion->residual = w.residual;
     motion->converged = motion->converged && w.converged;
   }
   for (const MotionBatch& b : s.batches) {

@@ -3,21 +3,42 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/motion_batch.h"
 #include "capstan/math/branch_matrix.h"
 
 namespace capstan {
 namespace {
 
-constexpr int kMostIterations = 50, kMostHalvings = 20;
-constexpr double kSolved = 1e-10;    // of the momentum that free motion changes, or of the largest force
-constexpr double kDescent = 1e-4;    // of what the residual would fall by, were it linear
-constexpr double kRoundOff = 1e-13;  // of the momentum
+constexpr double kRoundOff = 1e-13;   // of an object's momentum
+constexpr double kSafeRoundOff = 10;  // times that of single forces
 
 auto dofs_of(const Object& object, VecX& x) {
   return x.segment(object.dof_begin, object.num_dofs());
 }
 auto dofs_of(const Object& object, const VecX& x) {
   return x.segment(object.dof_begin, object.num_dofs());
+}
+
+ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& motion) {
+  return {step.state.q.segment(object.q_begin, object.num_positions()),
+          dofs_of(object, step.state.v),
+          dofs_of(object, motion.scratch->external),
+          step.model.options.gravity,
+          step.dt,
+          step.scheme.theta,
+          step.scheme.theta_vq,
+          step.scheme.theta1};
+}
+
+// |D x|, D = diag(A)^-1/2.
+double scaled_norm(const BlockMatrix& A, const VecX& x) {
+  double sum = 0;
+  for (int b = 0; b < A.num_blocks(); ++b) {
+    const int n = A.block_size(b);
+    const double *D = A.block(b, b), *y = x.data() + A.block_start(b);
+    for (int k = 0; k < n; ++k) sum += y[k] * y[k] / D[k * (n + 1)];
+  }
+  return std::sqrt(sum);
 }
 
 }  // namespace
@@ -78,70 +99,94 @@ Vec3 point_velocity(const Model& model, const Placement& placement, const std::v
   return sum;
 }
 
-void calc_object_motion(const Model& model, const State& state, const VecX& external, double dt,
-                        const Scheme& scheme, int id, Motion* motion) {
+void calc_object_motion(const TimeStep& step, int id, Motion* motion) {
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.iterations = 0;
+  w.added.setZero();
+  set_tangent(step, id, step.state.v, motion);
+}
+
+void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
+  const Model& model = step.model;
   const Object& object = model.objects[id];
   ObjectMotion& w = motion_of(model, *motion, id);
-  const ObjectStep step{state.q.segment(object.q_begin, object.num_positions()),
-                        dofs_of(object, state.v),
-                        dofs_of(object, external),
-                        model.options.gravity,
-                        dt,
-                        scheme.theta,
-                        scheme.theta_vq,
-                        scheme.theta1};
+  const ObjectStep own = make_step(step, object, *motion);
   BlockMatrix& A = w.factor.matrix;
-  const auto scaled_norm = [&](const VecX& x) {
-    double sum = 0;
-    for (int k = 0; k < object.num_dofs(); ++k)
-      sum += x[k] * x[k] / motion->A[model.system_pattern.row_start[object.dof_begin + k + 1] - 1];
-    return std::sqrt(sum);
-  };
-  const auto set_diagonal = [&] {
-    for (int b = 0; b < A.num_blocks(); ++b) {
-      const int n = A.block_size(b), first = object.dof_begin + A.block_start(b);
-      for (int k = 0; k < n; ++k)
-        motion->A[model.system_pattern.row_start[first + k + 1] - 1] = A.block(b, b)[k * (n + 1)];
-    }
-  };
-  auto v = dofs_of(object, motion->v_star);
-  v = dofs_of(object, state.v);
-  const double impulse = object.physics->calc_system(step, v, w.m, &A);
-  set_diagonal();
-  double lightest = kInfinity;  // [kg]
-  for (int k = object.dof_begin; k < object.dof_end; ++k)
-    lightest = std::min(lightest, motion->A[model.system_pattern.row_start[k + 1] - 1]);
-  double norm = scaled_norm(w.m);
-  const double size = std::max(norm, impulse / std::sqrt(lightest));
-  A.multiply(step.v0.data(), w.dv.data());
-  const double momentum = scaled_norm(w.dv);
-  // A scheme that takes nothing from the end of the step, and any scheme of linear forces, is solved at once.
-  const bool at_once = object.physics->is_linear() || (scheme.theta == 0 && scheme.theta1 == 0);
-  w.converged = true;
-  for (w.iterations = 0; !(norm <= kSolved * size + kRoundOff * momentum) && w.converged; ++w.iterations) {
-    w.converged = w.iterations < kMostIterations && static_cast<bool>(w.factor.factor());
-    if (!w.converged) break;
-    w.dv = -w.m;
-    w.factor.solve_in_place(w.dv.data(), 1, w.dv.size());
-    double alpha = 1, next = 0;
-    for (int k = 0; k < kMostHalvings; ++k, alpha /= 2) {
-      w.v_try = v + alpha * w.dv;
-      object.physics->calc_system(step, w.v_try, w.m_try, &A);
-      next = scaled_norm(w.m_try);
-      if (at_once || next <= (1 - kDescent * alpha) * norm) break;
-    }
-    w.converged = std::isfinite(next);
-    v = w.v_try;
-    std::swap(w.m, w.m_try);
-    norm = next;
-    if (at_once) {
-      ++w.iterations;
-      break;
+  w.u = dofs_of(object, u);
+  w.size = object.physics->calc_system(own, w.u, w.m, Tangent::exact, &A);
+  w.converged = static_cast<bool>(w.factor.factor());
+  if (!w.converged) {
+    w.size = object.physics->calc_system(own, w.u, w.m, Tangent::convex, &A);
+    w.converged = static_cast<bool>(w.factor.factor());
+  }
+  ++w.iterations;
+  w.lightest = kInfinity;
+  for (int b = 0; b < A.num_blocks(); ++b) {
+    const int n = A.block_size(b), first = object.dof_begin + A.block_start(b);
+    for (int k = 0; k < n; ++k) {
+      const double diagonal = A.block(b, b)[k * (n + 1)];
+      motion->A[model.system_pattern.row_start[first + k + 1] - 1] = diagonal;
+      w.lightest = std::min(w.lightest, diagonal);
     }
   }
-  set_diagonal();
-  w.residual = size > 0 ? norm / std::max(size, momentum) : 0;
-  w.converged = w.converged && static_cast<bool>(w.factor.factor());  // of the A that the problem gets
+  w.work = w.added - w.m;
+  if (w.converged) w.factor.solve_in_place(w.work.data(), 1, w.work.size());
+  dofs_of(object, motion->v_star) = w.u + w.work;
+}
+
+TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, double tolerance,
+                                Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  const BlockMatrix& A = w.factor.matrix;
+  const ObjectStep own = make_step(step, object, *motion);
+  object.physics->calc_system(own, dofs_of(object, v), w.m_end, Tangent::exact, nullptr);
+  TangentError e;
+  w.dv = dofs_of(object, v) - w.u;
+  A.multiply(w.dv.data(), w.work.data());
+  e.change = scaled_norm(A, w.work);
+  w.work += w.m - w.added;  // the impulses of constraints, as the tangent has them
+  const double constraints = scaled_norm(A, w.work);
+  w.m_end -= w.added;
+  w.work -= w.m_end;
+  e.error = scaled_norm(A, w.work);
+  A.multiply(own.v0.data(), w.work.data());
+  const double root = std::sqrt(w.lightest), size = std::max(constraints, w.size.largest / root);
+  e.is_small = e.error <= tolerance * size + kSafeRoundOff * w.size.round_off / root +
+                              kRoundOff * scaled_norm(A, w.work);
+  w.residual = e.error > 0 ? e.error / std::max(size, 1e-300) : 0;
+  return e;
+}
+
+void correct_tangent(const TimeStep& step, int id, const VecX& v, Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.work = -w.m_end;
+  w.factor.solve_in_place(w.work.data(), 1, w.work.size());
+  dofs_of(object, motion->v_star) = dofs_of(object, v) + w.work;
+}
+
+void find_added_impulses(const TimeStep& step, int id, Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.work = w.u - dofs_of(object, motion->v_star);
+  w.factor.matrix.multiply(w.work.data(), w.added.data());
+  w.added = w.m - w.added;
+}
+
+double calc_potential(const TimeStep& step, int id, const VecX& v, const Motion& motion) {
+  const Object& object = step.model.objects[id];
+  const ObjectMotion& w = motion_of(step.model, motion, id);
+  return object.physics->calc_potential(make_step(step, object, motion), dofs_of(object, v)) -
+         w.added.dot(dofs_of(object, v) - w.u);
+}
+
+double calc_tangent_change(const TimeStep& step, int id, const VecX& from, const VecX& to, Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.dv = 0.5 * (dofs_of(object, from) + dofs_of(object, to)) - w.u;
+  w.factor.matrix.multiply(w.dv.data(), w.work.data());
+  return (dofs_of(object, to) - dofs_of(object, from)).dot(w.m - w.added + w.work);
 }
 
 void multiply_A(const Model& model, const Motion& motion, int id, const VecX& x, VecX* y) {

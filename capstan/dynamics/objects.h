@@ -12,13 +12,21 @@
 
 namespace capstan {
 
-// The free motion of an object that is not a tree; factor.matrix is its A, in its own blocks.
+// The motion of an object that is not a tree, by the tangent of its m at a velocity u:
+//
+//   m(v) - added = A (v - v*),   A = dm/dv at u,   v* = u - A^-1 (m(u) - added)
+//
+// `added` are impulses that came into v* after the tangent was made (step/bounce.h).
 struct ObjectMotion {
-  BlockCholesky factor;
+  BlockCholesky factor;                   // factor.matrix is A, in the object's own blocks
   std::vector<std::array<int, 2>> pairs;  // of the layout: pair_block(k) of the matrix is that of pairs[k]
-  VecX m, dv, v_try, m_try;               // [dofs of the object]
-  int iterations = 0;
-  double residual = 0;
+  VecX u, m, added;                       // [dofs of the object]
+  VecX m_end;                             // m at the velocity that was looked at last, without `added`
+  VecX dv, work;                          // scratch
+  ImpulseSize size;                       // at u
+  double lightest = 0;                    // [kg or kg m^2] the least of A's diagonal
+  int iterations = 0;                     // tangents made in this step
+  double residual = 0;                    // of momentum, where calc_tangent_error() was last
   bool converged = false;
 };
 
@@ -44,9 +52,42 @@ int calc_point(const Model& model, const Placement& placement, int link, const V
 Vec3 point_velocity(const Model& model, const Placement& placement, const std::vector<Vec6>& V, const VecX& v,
                     int link, const Vec3& p_W);
 
-// v* and A of an object that is not a tree; `external` are forces on all dofs.
-void calc_object_motion(const Model& model, const State& state, const VecX& external, double dt,
-                        const Scheme& scheme, int object, Motion* motion);
+// What a step is made of, for objects that are not trees. To be used after calc_free_motion(), which has the
+// external forces.
+struct TimeStep {
+  const Model& model;
+  const State& state;
+  double dt = 0;
+  Scheme scheme;
+};
+
+// v* and A of an object that is not a tree, by the tangent at the velocities before the step.
+void calc_object_motion(const TimeStep& step, int object, Motion* motion);
+
+// The same by the tangent at u, a vector of all dofs.
+void set_tangent(const TimeStep& step, int object, const VecX& u, Motion* motion);
+
+// How far the object's m at v is from what the tangent tells; all scaled by diag(A)^-1/2 [sqrt(J)].
+struct TangentError {
+  double error = 0;       // |m(v) - m(u) - A (v - u)|
+  double change = 0;      // |A (v - u)|
+  bool is_small = false;  // within the tolerance of the impulses that act on the object, or round-off
+};
+TangentError calc_tangent_error(const TimeStep& step, int object, const VecX& v, double tolerance,
+                                Motion* motion);
+
+// After calc_tangent_error() at v: v* becomes that whose A (v - v*) is m(v), so that what is left of the
+// error is not hidden from a judge.
+void correct_tangent(const TimeStep& step, int object, const VecX& v, Motion* motion);
+
+// Impulses that were added to v* since the tangent was made.
+void find_added_impulses(const TimeStep& step, int object, Motion* motion);
+
+// The incremental potential of an object at v, less the work of `added` [J]; and its change from one velocity
+// to another by the tangent.
+double calc_potential(const TimeStep& step, int object, const VecX& v, const Motion& motion);
+double calc_tangent_change(const TimeStep& step, int object, const VecX& from, const VecX& to,
+                           Motion* motion);
 
 // y = A x and x = A^-1 x for the dofs of one object; x and y are of all dofs.
 void multiply_A(const Model& model, const Motion& motion, int object, const VecX& x, VecX* y);

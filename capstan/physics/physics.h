@@ -12,8 +12,9 @@
 // and these J_b are all that assembly, judge and forces need: an impulse at the point acts on block b with
 // J_b^T.
 //
-// Free motion: m(v) = 0 as in dynamics/free_motion.h, by Newton's method with the matrix A of calc_system(),
-// which must be symmetric positive definite. A has the diagonal blocks, and those of the pairs in the layout.
+// Momentum is balanced where m(v) = J^T impulse, with m as in dynamics/free_motion.h. Forces need not be
+// linear in v: a step takes m by its tangent A at some velocity, and again at the answer until that is exact
+// (step/relinearize.h). A is symmetric; it has the diagonal blocks, and those of the pairs in the layout.
 #pragma once
 
 #include <array>
@@ -53,6 +54,15 @@ struct ObjectStep {
   double dt = 0, theta = 0, theta_vq = 1, theta1 = 1;
 };
 
+// A of a step: the symmetric part of dm/dv, which may be indefinite (buckling); or with as much of it as
+// makes every element positive semidefinite together with its share of M.
+enum class Tangent { exact, convex };
+
+// The largest impulse of a single force in a step, and what round-off makes of it [N s].
+struct ImpulseSize {
+  double largest = 0, round_off = 0;
+};
+
 class Physics {
  public:
   using ConstVector = Eigen::Ref<const VecX>;
@@ -76,11 +86,13 @@ class Physics {
   // Of all constants that the motion depends on, for the fingerprint of the model.
   virtual std::uint64_t fingerprint() const { return 0; }
 
-  // m(v) and A of a step. Returns the largest impulse of a single force in it [N s], for round-off.
-  virtual double calc_system(const ObjectStep& step, const ConstVector& v, Vector m,
-                             BlockMatrix* A) const = 0;
-  // Forces that are not linear in q and v: free motion needs more than one Newton step, with any scheme.
-  virtual bool is_linear() const { return false; }
+  // m(v) of a step, and A unless it is null; then without the sizes.
+  virtual ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                                  BlockMatrix* A) const = 0;
+  // The incremental potential [J], whose derivative by v is m: of inertia, external forces, gravity, strain
+  // and damping. It tells whether a Newton step went too far; so it may be m's potential approximately, where
+  // m has none. Any constant may be left out.
+  virtual double calc_potential(const ObjectStep& step, const ConstVector& v) const = 0;
   virtual void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const = 0;
 
   // For reports and sleep: energies [J], (angular about the world's origin, linear) momentum, mass [kg] with

@@ -13,7 +13,8 @@ namespace capstan {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kShortest = 1e-12;  // [m] of an edge
+constexpr double kShortest = 1e-12;      // [m] of an edge
+constexpr double kSharpest = -1 + 1e-9;  // cosine of a turn: strains are infinite at -1
 
 void check(const RodSpec& spec) {
   Diagnostics found;
@@ -46,6 +47,12 @@ void check(const RodSpec& spec) {
             fmt::format("nodes {} and {} of the rod are both at ({:g}, {:g}, {:g})", i, (i + 1) % n, a.x(),
                         a.y(), a.z()),
             "leave one of them out");
+    }
+    for (int j = 0; j < joints && found.ok(); ++j) {
+      const Vec3 t = (spec.nodes[(j + 1) % n] - spec.nodes[j]).normalized();
+      const Vec3 next = (spec.nodes[(j + 2) % n] - spec.nodes[(j + 1) % n]).normalized();
+      wrong(t.dot(next) < kSharpest, fmt::format("the rod folds back on itself at node {}", (j + 1) % n),
+            "round the fold with a few more nodes");
     }
   }
   const auto size = [&](std::size_t has, int should, const char* name) {
@@ -115,6 +122,15 @@ Rod::Rod(const RodSpec& spec) : spec_(spec) {
     hold(4 * i, 4);
     hold(4 * after(i), 3);
   }
+
+  has_held_ = std::any_of(held_.begin(), held_.end(), [](char is) { return is != 0; });
+  const std::vector<std::array<int, 2>> pairs = layout().pairs;
+  const auto pair = [&](int a, int b) {
+    const std::array<int, 2> sorted = {std::min(a, b), std::max(a, b)};
+    return static_cast<int>(std::lower_bound(pairs.begin(), pairs.end(), sorted) - pairs.begin());
+  };
+  for (int i = 0; i < edges; ++i) edge_pair_.push_back(pair(i, after(i)));
+  for (int j = 0; j < num_joints(); ++j) joint_pair_.push_back(pair(j, after(after(j))));
 
   if (spec.rest == RodRest::given) {
     for (int j = 0; j < num_joints(); ++j) set_natural(j, spec.natural[j]);

@@ -82,8 +82,9 @@ class Rod : public Physics {
   int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
   Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const override;
   std::uint64_t fingerprint() const override;
-  double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const override;
-  bool is_linear() const override { return spec_.linearized; }
+  ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                          BlockMatrix* A) const override;
+  double calc_potential(const ObjectStep& step, const ConstVector& v) const override;
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
   double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
   double calc_elastic_energy(const ConstVector& q) const override;
@@ -101,6 +102,8 @@ class Rod : public Physics {
   Vec3 angular_velocity(const RodEdge& e, int i, const ConstVector& v) const;
   // Edge i of q0 after a motion in which its nodes go by these steps and its angle turns by `turn`.
   RodEdge moved_edge(const ConstVector& q0, int i, const Vec3& step_a, const Vec3& step_b, double turn) const;
+  // Edge i where the forces of a step are taken, q^theta1, when it ends with v.
+  RodEdge edge_in_step(const ObjectStep& step, const ConstVector& v, int i) const;
 
   RodSpec spec_;
   SectionConstants section_;
@@ -108,8 +111,11 @@ class Rod : public Physics {
   double shear_modulus_ = 0;
   VecX inertia_;
   std::vector<char> held_;           // [dofs]
+  bool has_held_ = false;            // any
   std::vector<double> rest_length_;  // [edges]
   std::vector<Vec3> rest_strain_;    // [joints]
+  std::vector<int> edge_pair_;       // [edges] of its blocks in ObjectLayout::pairs
+  std::vector<int> joint_pair_;      // [joints] of the first and the last of its three blocks
 };
 
 }  // namespace capstan

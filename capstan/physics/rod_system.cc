@@ -1,8 +1,16 @@
-// m(v), A, gradient and stiffness of a rod (physics/rod.h): one sweep over edges and joints, without memory.
+// m(v), A, incremental potential, gradient and stiffness of a rod (physics/rod.h), by sweeps over edges and
+// joints.
 //
-// A joint has 11 dofs of three blocks, an edge 6 of two. A takes the exact matrix of an element where it is
-// positive definite together with the element's share of M. Else it takes less of it: of a joint the part of
-// its strains, k g g^T, without that of its stresses; of an edge as much of its pressure as that share bears.
+// A joint has 11 dofs of three blocks, an edge 6 of two. The convex tangent takes the exact matrix of an
+// element where it is positive definite together with the element's share of M. Else it takes less of it: of
+// a joint the part of its strains, k g g^T, without that of its stresses; of an edge as much of its pressure
+// as that share bears.
+//
+// Damping acts on the change of strains in the step: with h = theta1 dt,
+//
+//   stress = k (s - s_rest) + beta k (s - s_0) / h,
+//
+// so that a rigid turn, however large, is not damped, and the incremental potential is that of a spring.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
@@ -18,8 +26,7 @@ constexpr double kMostNegative = 0.9;     // of its share of M, that an element 
 constexpr double kEdgeShare = 0.25;       // of a node's mass, for each of its two edges
 constexpr double kJointShare = 0.5 / 3;   // for each of the three joints that it belongs to
 constexpr double kJointAngleShare = 0.5;  // of an edge's inertia, for each of its two joints
-// Round-off of a strain, times |x| / L, over the accuracy that free motion is solved to.
-constexpr double kRoundOff = 1e-15 / 1e-10;
+constexpr double kRoundOff = 1e-15;       // of a strain, times |x| / L
 
 // The 11 dofs of a joint: two whole blocks and the first three dofs of the third.
 template <class Vector>
@@ -41,126 +48,157 @@ bool is_positive(const Mat11& H, const Vec11& share) {
   return Eigen::LLT<Mat11>(sum).info() == Eigen::Success;
 }
 
-// A(block i, block j) += B, where i may be above j; B has the rows and columns of the dofs it is about.
-template <int R, int C>
-void add_to(int i, int j, const Eigen::Matrix<double, R, C>& B, BlockMatrix* A) {
-  if (i < j) return add_to<C, R>(j, i, B.transpose(), A);
-  const int rows = A->block_size(i);
-  Eigen::Map<MatX>(A->block(i, j), rows, A->block_size(j)).template topLeftCorner<R, C>() += B;
+// The upper left corner of a block with that many rows += B.
+template <int R, int C, class B>
+void add_to(double* block, int rows, const B& b) {
+  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, C>>(block, rows, C).template topRows<R>() += b;
+}
+
+// The pair's block += B, which is (i, j) with i above or below j.
+template <int R, int C, class B>
+void add_pair(int pair, int i, int j, const B& b, BlockMatrix* A) {
+  double* block = A->pair_block(pair);
+  if (i > j) {
+    add_to<R, C>(block, A->block_size(i), b);
+  } else {
+    add_to<C, R>(block, A->block_size(j), b.transpose());
+  }
 }
 
 }  // namespace
 
-double Rod::calc_system(const ObjectStep& step, const ConstVector& v_end, Vector m, BlockMatrix* A) const {
-  // Where forces are taken; linearized ones are continued from there to v_end by A.
-  const ConstVector v(spec_.linearized ? step.v0 : v_end);
-  const bool linear = spec_.linearized;
-  const double dt = step.dt, h = step.theta1 * dt, E = spec_.young_modulus, beta = spec_.beta;
-  const double per_q = h * step.theta_vq * dt, per_v = h;  // of K and of damping in A
-  const int edges = num_edges();
-  const auto rate = [&](const auto& x, const auto& x0) { return step.theta1 * x + (1 - step.theta1) * x0; };
+RodEdge Rod::edge_in_step(const ObjectStep& step, const ConstVector& v, int i) const {
+  const double now = step.theta1 * step.dt * step.theta_vq,
+               before = step.theta1 * step.dt * (1 - step.theta_vq);
+  const int a = 4 * i, b = 4 * after(i);
+  return moved_edge(step.q0, i, now * v.segment<3>(a) + before * step.v0.segment<3>(a),
+                    now * v.segment<3>(b) + before * step.v0.segment<3>(b),
+                    now * v[a + 3] + before * step.v0[a + 3]);
+}
+
+ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                             BlockMatrix* A) const {
+  const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
+  const double damping = h > 0 ? spec_.beta / h : 0;  // of k, on the change of strain
+  const double per_q = h * step.theta_vq * dt;        // of K in A
+  const bool damps = spec_.beta > 0;
   double farthest = 0, force = 0, moment = 0;  // [m], [N], [N m], the largest
-  A->set_zero();
+  if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes_; ++i) {
-    const int n = A->block_size(i);
-    double* D = A->block(i, i);
+    const int n = 4 * i + 4 <= num_dofs() ? 4 : 3;
+    double* D = A != nullptr ? A->block(i, i) : nullptr;
     for (int k = 0; k < n; ++k) {
       const int dof = 4 * i + k;
       const double M = held_[dof] ? kHeldInertia : inertia_[dof];
       m[dof] = M * (v[dof] - step.v0[dof]);
-      D[k * (n + 1)] = M;
-      if (held_[dof]) {
-        m[dof] = M * (v_end[dof] - step.v0[dof]);
-        continue;
-      }
-      m[dof] += dt * (spec_.alpha * M * rate(v[dof], step.v0[dof]) - step.force[dof]);
+      if (D != nullptr) D[k * (n + 1)] = M;
+      if (held_[dof]) continue;
+      const double rate = step.theta1 * v[dof] + (1 - step.theta1) * step.v0[dof];
+      m[dof] += dt * (spec_.alpha * M * rate - step.force[dof]);
       if (k < 3) m[dof] -= dt * M * step.gravity[k];
-      D[k * (n + 1)] += per_v * spec_.alpha * M;
-      if (linear) m[dof] += D[k * (n + 1)] * (v_end[dof] - v[dof]);
-      (k < 3 ? force : moment) = std::max(k < 3 ? force : moment, std::abs(step.force[dof]));
+      if (D != nullptr) D[k * (n + 1)] += h * spec_.alpha * M;
+      double& largest = k < 3 ? force : moment;
+      largest = std::max(largest, std::abs(step.force[dof]));
     }
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
     force = std::max(force, inertia_[4 * i] * step.gravity.norm());
   }
   // What acts on held dofs changes nothing; A has their inertia alone.
   const auto free = [&](int dof) { return held_[dof] ? 0.0 : 1.0; };
+  const bool any_held = has_held_;
 
-  const auto moved = [&](int i) {
-    const auto along = [&](int first) -> Vec3 {
-      return h * (step.theta_vq * v.segment<3>(first) + (1 - step.theta_vq) * step.v0.segment<3>(first));
-    };
-    const double turn = h * (step.theta_vq * v[4 * i + 3] + (1 - step.theta_vq) * step.v0[4 * i + 3]);
-    return moved_edge(step.q0, i, along(4 * i), along(4 * after(i)), turn);
-  };
-
-  RodEdge e, f = moved(0);
-  for (int i = 0; i < edges; ++i) {
+  RodEdge e, f = edge_in_step(step, v, 0), e0, f0;
+  if (damps) f0 = edge(step.q0, 0);
+  double stretch_round_off = 0, bend_round_off = 0;  // [N], [N m]
+  for (int i = 0; i < num_edges(); ++i) {
     e = f;
+    e0 = f0;
     const int a = i, b = after(i);
-    const double L = rest_length_[i], EA = E * section_.area;
+    const double L = rest_length_[i];
     const Vec3 t = e.tangent;
-    const double strain_rate =
-        t.dot(rate(node(v, b), node(step.v0, b)) - rate(node(v, a), node(step.v0, a))) / L;
-    const double N = EA * (e.length / L - 1 + beta * strain_rate);
-    const Vec3 free_a(free(4 * a), free(4 * a + 1), free(4 * a + 2));
-    const Vec3 free_b(free(4 * b), free(4 * b + 1), free(4 * b + 2));
+    double rate = 0;  // of strain, times h or per time
+    if (damps) rate = h > 0 ? (e.length - e0.length) / L : t.dot(node(step.v0, b) - node(step.v0, a)) / L;
+    const double N = EA * (e.length / L - 1 + (h > 0 ? damping : spec_.beta) * rate);
+    Vec3 free_a = Vec3::Ones(), free_b = Vec3::Ones();
+    if (any_held) {
+      free_a = Vec3(free(4 * a), free(4 * a + 1), free(4 * a + 2));
+      free_b = Vec3(free(4 * b), free(4 * b + 1), free(4 * b + 2));
+    }
     m.segment<3>(4 * a) -= dt * N * t.cwiseProduct(free_a);
     m.segment<3>(4 * b) += dt * N * t.cwiseProduct(free_b);
-    force = std::max({force, std::abs(N), kRoundOff * EA * farthest / L});
-    const double along = (per_q + per_v * beta) * EA / L;
-    const double share = kEdgeShare * std::min(inertia_[4 * a], inertia_[4 * b]);
-    const double across = std::max(per_q * N / e.length, -0.5 * kMostNegative * share);
-    const Mat3 tt = t * t.transpose();
-    const Mat3 G = along * tt + across * (Mat3::Identity() - tt);
-    add_to<3, 3>(a, a, free_a.asDiagonal() * G * free_a.asDiagonal(), A);
-    add_to<3, 3>(b, b, free_b.asDiagonal() * G * free_b.asDiagonal(), A);
-    if (linear) {
-      const Vec3 go = G * ((node(v_end, b) - node(v, b)).cwiseProduct(free_b) -
-                           (node(v_end, a) - node(v, a)).cwiseProduct(free_a));
-      m.segment<3>(4 * a) -= go.cwiseProduct(free_a);
-      m.segment<3>(4 * b) += go.cwiseProduct(free_b);
+    force = std::max(force, std::abs(N));
+    stretch_round_off = std::max(stretch_round_off, kRoundOff * EA * (1 + damping) * farthest / L);
+    if (A != nullptr && per_q > 0) {
+      const double along = per_q * (1 + damping) * EA / L;
+      double across = per_q * N / e.length;
+      if (tangent == Tangent::convex) {
+        const double share = kEdgeShare * std::min(inertia_[4 * a], inertia_[4 * b]);
+        across = std::max(across, -0.5 * kMostNegative * share);
+      }
+      Mat3 G = (along - across) * t * t.transpose();
+      G.diagonal().array() += across;
+      if (!any_held) {
+        add_to<3, 3>(A->block(a, a), A->block_size(a), G);
+        add_to<3, 3>(A->block(b, b), A->block_size(b), G);
+        add_pair<3, 3>(edge_pair_[i], b, a, -G, A);
+      } else {
+        add_to<3, 3>(A->block(a, a), A->block_size(a), free_a.asDiagonal() * G * free_a.asDiagonal());
+        add_to<3, 3>(A->block(b, b), A->block_size(b), free_b.asDiagonal() * G * free_b.asDiagonal());
+        add_pair<3, 3>(edge_pair_[i], b, a, -(free_b.asDiagonal() * G * free_a.asDiagonal()), A);
+      }
     }
-    add_to<3, 3>(b, a, -(free_b.asDiagonal() * G * free_a.asDiagonal()), A);
 
     if (i >= num_joints()) continue;
-    f = moved(after(i));
+    f = edge_in_step(step, v, after(i));
     const int c = after(b);
     const double twist = calc_reference_twist(e, f, reference_twist(step.q0, i));
     const JointGradient g = calc_joint_gradient(e, f);
-    const Vec3 k = stiffness(i);
-    const Vec11 u = rate(gather(v, a, b, c), gather(step.v0, a, b, c));
-    const Vec3 s = calc_joint_strain(e, f, twist) - rest_strain_[i];
-    const Vec3 stress = k.cwiseProduct(s + beta * (g.transpose() * u));
-    Vec11 open;
-    for (int r = 0; r < 11; ++r) open[r] = free(r < 4 ? 4 * a + r : r < 8 ? 4 * b + r - 4 : 4 * c + r - 8);
-    const Vec11 push = g * stress;
+    const Vec3 k = stiffness(i), s = calc_joint_strain(e, f, twist);
+    Vec3 stress = s - rest_strain_[i];
+    if (damps) {
+      f0 = edge(step.q0, after(i));
+      if (h > 0) {
+        stress += damping * (s - calc_joint_strain(e0, f0, reference_twist(step.q0, i)));
+      } else {
+        stress += spec_.beta * (g.transpose() * gather(step.v0, a, b, c));
+      }
+    }
+    stress = k.cwiseProduct(stress);
+    Vec11 open = Vec11::Ones();
+    for (int r = 0; any_held && r < 11; ++r)
+      open[r] = free(r < 4 ? 4 * a + r : r < 8 ? 4 * b + r - 4 : 4 * c + r - 8);
+    const Vec11 push = g.lazyProduct(stress);
     add_to(a, b, c, dt * push.cwiseProduct(open), m);
-    const double round_off = kRoundOff * farthest / std::min(e.length, f.length) * k.maxCoeff();
-    moment = std::max({moment, stress.cwiseAbs().maxCoeff(), round_off});
-    force = std::max({force, push.cwiseAbs().maxCoeff(), round_off / std::min(e.length, f.length)});
-    if (per_q == 0 && per_v == 0) continue;
+    moment = std::max(moment, stress.cwiseAbs().maxCoeff());
+    force = std::max(force, push.cwiseAbs().maxCoeff());
+    const double shortest = std::min(e.length, f.length);
+    bend_round_off = std::max(bend_round_off, kRoundOff * farthest / shortest * k.maxCoeff() * (1 + damping));
+    stretch_round_off = std::max(stretch_round_off, bend_round_off / shortest);
+    if (A == nullptr || per_q == 0) continue;
 
-    const Vec11 of = gather(inertia_, a, b, c);
-    Vec11 joint_share = kJointShare * of;
-    joint_share[3] = kJointAngleShare * of[3];
-    joint_share[7] = kJointAngleShare * of[7];
-    Mat11 of_strains = Mat11::Zero();
-    for (int r = 0; r < 3; ++r)
-      of_strains.noalias() += ((per_q + per_v * beta) * k[r] * g.col(r)) * g.col(r).transpose();
-    Mat11 H = of_strains;
-    add_joint_hessian(e, f, per_q * stress, &H);
-    if (!is_positive(H, joint_share)) H = of_strains;
-    if (open.minCoeff() == 0) H = open.asDiagonal() * H * open.asDiagonal();
-    if (linear) add_to(a, b, c, H * (gather(v_end, a, b, c) - gather(v, a, b, c)), m);
-    add_to<4, 4>(a, a, H.block<4, 4>(0, 0), A);
-    add_to<4, 4>(b, b, H.block<4, 4>(4, 4), A);
-    add_to<3, 3>(c, c, H.block<3, 3>(8, 8), A);
-    add_to<4, 4>(b, a, H.block<4, 4>(4, 0), A);
-    add_to<3, 4>(c, a, H.block<3, 4>(8, 0), A);
-    add_to<3, 4>(c, b, H.block<3, 4>(8, 4), A);
+    const JointGradient kg = (per_q * (1 + damping)) * (g * k.asDiagonal());
+    Mat11 H = kg.lazyProduct(g.transpose());
+    if (tangent == Tangent::exact) {
+      add_joint_hessian(e, f, per_q * stress, &H);
+    } else {
+      const Vec11 of = gather(inertia_, a, b, c);
+      Vec11 share = kJointShare * of;
+      share[3] = kJointAngleShare * of[3];
+      share[7] = kJointAngleShare * of[7];
+      Mat11 exact = H;
+      add_joint_hessian(e, f, per_q * stress, &exact);
+      if (is_positive(exact, share)) H = exact;
+    }
+    if (any_held && open.minCoeff() == 0) H = open.asDiagonal() * H * open.asDiagonal();
+    add_to<4, 4>(A->block(a, a), 4, H.block<4, 4>(0, 0));
+    add_to<4, 4>(A->block(b, b), 4, H.block<4, 4>(4, 4));
+    add_to<3, 3>(A->block(c, c), A->block_size(c), H.block<3, 3>(8, 8));
+    add_pair<4, 4>(edge_pair_[i], b, a, H.block<4, 4>(4, 0), A);
+    add_pair<3, 4>(joint_pair_[i], c, a, H.block<3, 4>(8, 0), A);
+    add_pair<3, 4>(edge_pair_[b], c, b, H.block<3, 4>(8, 4), A);
   }
-
-  // The largest impulse, each measured by the inertia of the dofs it acts on.
+  if (A == nullptr) return {};
+  // Each measured by the inertia of the dofs it acts on.
   double lightest_node = kHeldInertia, lightest_angle = kHeldInertia;
   for (int i = 0; i < num_nodes_; ++i) {
     const int n = A->block_size(i);
@@ -170,8 +208,48 @@ double Rod::calc_system(const ObjectStep& step, const ConstVector& v_end, Vector
       lightest = std::min(lightest, D[k * (n + 1)]);
     }
   }
-  const double scaled = std::max(force / std::sqrt(lightest_node), moment / std::sqrt(lightest_angle));
-  return dt * scaled * std::sqrt(std::min(lightest_node, lightest_angle));
+  const double scale = std::min(lightest_node, lightest_angle);
+  const auto size = [&](double of_nodes, double of_angles) {
+    return dt * std::sqrt(scale) *
+           std::max(of_nodes / std::sqrt(lightest_node), of_angles / std::sqrt(lightest_angle));
+  };
+  return {size(force, moment), size(stretch_round_off, bend_round_off)};
+}
+
+double Rod::calc_potential(const ObjectStep& step, const ConstVector& v) const {
+  const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
+  const double damping = h > 0 ? spec_.beta / h : 0;
+  double sum = 0, strain_energy = 0;
+  for (int k = 0; k < num_dofs(); ++k) {
+    if (held_[k]) continue;
+    const double dv = v[k] - step.v0[k], M = inertia_[k];
+    double force = step.force[k] - spec_.alpha * M * step.v0[k];
+    if (k % 4 < 3) force += M * step.gravity[k % 4];
+    sum += 0.5 * (1 + spec_.alpha * h) * M * dv * dv - dt * force * dv;
+  }
+  if (h * step.theta_vq == 0) return sum;
+  const auto add = [&](double k, double s, double s_rest, double s_0) {
+    strain_energy += 0.5 * k * ((s - s_rest) * (s - s_rest) + damping * (s - s_0) * (s - s_0));
+  };
+  RodEdge e, f = edge_in_step(step, v, 0), e0, f0;
+  if (damping > 0) f0 = edge(step.q0, 0);
+  for (int i = 0; i < num_edges(); ++i) {
+    e = f;
+    e0 = f0;
+    const double L = rest_length_[i];
+    add(EA / L, e.length, L, e0.length);
+    if (i >= num_joints()) continue;
+    f = edge_in_step(step, v, after(i));
+    const Vec3 k = stiffness(i);
+    const Vec3 s = calc_joint_strain(e, f, calc_reference_twist(e, f, reference_twist(step.q0, i)));
+    Vec3 s_0 = Vec3::Zero();
+    if (damping > 0) {
+      f0 = edge(step.q0, after(i));
+      s_0 = calc_joint_strain(e0, f0, reference_twist(step.q0, i));
+    }
+    for (int r = 0; r < 3; ++r) add(k[r], s[r], rest_strain_[i][r], s_0[r]);
+  }
+  return sum + strain_energy / (step.theta1 * step.theta_vq);
 }
 
 void Rod::calc_gradient(const ConstVector& q, Vector gradient) const {

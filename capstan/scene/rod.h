@@ -57,10 +57,7 @@ struct RodSpec {
   double alpha = 0, beta = 0;       // damping [1/s], [s]
   std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
   RodRest rest = RodRest::as_it_starts;
-  std::vector<Vec3> natural;  // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
-  // How forces at the end of a step are taken: continued linearly from where v0 leads, by A, for free motion
-  // and contact alike; or solved for as if there was no contact, and continued from there.
-  bool linearized = true;
+  std::vector<Vec3> natural;       // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
   std::vector<int> pinned_nodes;   // their velocity is held
   std::vector<int> held_angles;    // edges whose angle rate is held
   std::vector<int> clamped_edges;  // both nodes and the angle

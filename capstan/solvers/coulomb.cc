@@ -133,10 +133,10 @@ bool IslandSolver::find_bound_change() {
   gradient = momentum - impulse;
   if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
   // GMRES.
-  bound_change.resize(n);
+  krylov_values.resize((kMostKrylov + 2) * ((n + 7) / 8 * 8));
+  BoundVector change = bound_change();
   double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
-  BoundVector& first = krylov[0];
-  first.resize(n);
+  BoundVector first = krylov(0);
   for (int i = 0; i < n; ++i) first[i] = bounds[i].n - bounds[i].n0;
   const double size = first.norm();
   if (!(size > 0)) return false;
@@ -144,13 +144,13 @@ bool IslandSolver::find_bound_change() {
   rest[0] = size;
   int m = 0;
   while (m < kMostKrylov && std::abs(rest[m]) > kKrylovTolerance * size) {
-    BoundVector& next = krylov[m + 1];
-    next.resize(n);
-    apply_bounds(krylov[m]);
-    for (int i = 0; i < n; ++i) next[i] = krylov[m][i] + bounds[i].slope * contact_dv[i].z();
+    const BoundVector last = krylov(m);
+    BoundVector next = krylov(m + 1);
+    apply_bounds(last);
+    for (int i = 0; i < n; ++i) next[i] = last[i] + bounds[i].slope * contact_dv[i].z();
     for (int j = 0; j <= m; ++j) {
-      R[j][m] = next.dot(krylov[j]);
-      next -= R[j][m] * krylov[j];
+      R[j][m] = next.dot(krylov(j));
+      next -= R[j][m] * krylov(j);
     }
     double below = next.norm();
     if (below > 0) next /= below;
@@ -169,17 +169,17 @@ bool IslandSolver::find_bound_change() {
     ++m;
     if (!(below > 0)) break;
   }
-  bound_change.setZero();
+  change.setZero();
   for (int j = m - 1; j >= 0; --j) {
     for (int i = j + 1; i < m; ++i) rest[j] -= R[j][i] * rest[i];
     rest[j] /= R[j][j];
   }
-  for (int j = 0; j < m; ++j) bound_change += rest[j] * krylov[j];
-  if (!bound_change.allFinite()) return false;
+  for (int j = 0; j < m; ++j) change += rest[j] * krylov(j);
+  if (!change.allFinite()) return false;
   double agreement = 0;
-  for (int i = 0; i < n; ++i) agreement += bound_change[i] * (bounds[i].n - bounds[i].n0);
+  for (int i = 0; i < n; ++i) agreement += change[i] * (bounds[i].n - bounds[i].n0);
   if (agreement > 0) return true;
-  for (int i = 0; i < n; ++i) bound_change[i] = kGrowth * (bounds[i].n - bounds[i].n0);
+  for (int i = 0; i < n; ++i) change[i] = kGrowth * (bounds[i].n - bounds[i].n0);
   return true;
 }
 
@@ -217,7 +217,8 @@ void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonW
 
 IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known,
                                          bool go_on, std::span<const int> idle) {
-  const bool is_exact = system.num_contacts() <= kExactContacts;
+  const bool is_exact =
+      system.num_contacts() <= (system.has_trees_only() ? kExactContacts : kExactContactsOfRods);
   const int followed = is_exact ? kFollowed : kFollowedRoughly;
   IslandResult result;
   for (const bool follows : {false, true}) {
@@ -276,12 +277,13 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
     for (int i = 0; i < n; ++i) {
       Bound& b = bounds[i];
       const double smallest = b.best_n > 0 ? kSmallest * std::min(b.best_n0, b.best_n) : 0;
-      b.n0 =
-          std::clamp(b.best_n0 + part * bound_change[i], smallest, kLargest * std::max(b.best_n, b.best_n0));
+      b.n0 = std::clamp(b.best_n0 + part * bound_change()[i], smallest,
+                        kLargest * std::max(b.best_n, b.best_n0));
     }
     if (is_better) {
-      for (int i = 0; i < n; ++i) krylov[0][i] = bounds[i].n0 - bounds[i].best_n0;
-      apply_bounds(krylov[0]);
+      BoundVector change = krylov(0);
+      for (int i = 0; i < n; ++i) change[i] = bounds[i].n0 - bounds[i].best_n0;
+      apply_bounds(change);
       v += Adv;
     }
     solve_with_bounds(options, known, idle, total);

@@ -409,6 +409,34 @@ void set_bounds(const NewtonWorkspace& workspace, Problem* problem) {
   });
 }
 
+void reopen_objects(const Problem& problem, std::span<const char> objects, NewtonWorkspace* workspace) {
+  NewtonWorkspace::Solvers& s = *workspace->solvers;
+  const Islands& islands = workspace->islands;
+  for (int t = 0; t < problem.model->num_objects(); ++t) {
+    if (objects[t] == 0) continue;
+    if (const int i = islands.of_object[t]; i >= 0) {
+      for (int k = islands.list[i].object_begin; k < islands.list[i].object_end; ++k)
+        s.results[islands.objects[k]].interrupted = true;
+      continue;
+    }
+    const Object& object = problem.model->objects[t];
+    workspace->v.segment(object.dof_begin, object.num_dofs()) =
+        problem.motion->v_star.segment(object.dof_begin, object.num_dofs());
+  }
+  std::erase_if(s.idle, [&](int g) {
+    const ConstraintGroup& group = problem.groups[g];
+    const auto parts = problem.parts.begin();
+    if (std::none_of(parts + group.part_begin, parts + group.part_end,
+                     [&](const GroupPart& part) { return objects[problem.object_of(part)] != 0; }))
+      return false;
+    const bool open = is_idle(problem, group, 0, [&](int block) {
+      return workspace->v.data() + problem.model->blocks[block].dof_begin;
+    });
+    if (!open) s.uses[g] = s.kNew;
+    return !open;
+  });
+}
+
 void reopen_islands(const Problem& problem, std::span<const int> groups, NewtonWorkspace* workspace) {
   NewtonWorkspace::Solvers& s = *workspace->solvers;
   const Islands& islands = workspace->islands;

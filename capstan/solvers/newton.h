@@ -106,6 +106,10 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
 // convex problem.
 void set_bounds(const NewtonWorkspace& workspace, Problem* problem);
 
+// A and v* of these objects ([objects], not 0) were changed since the answer in `workspace`: what nothing
+// acts on moves at v*, and solve_newton_further() goes on with the islands that the others are in.
+void reopen_objects(const Problem& problem, std::span<const char> objects, NewtonWorkspace* workspace);
+
 // Contacts of these groups were changed since the answer in `workspace`, which was changed accordingly, so
 // that momentum is balanced: solve_newton_further() goes on with the islands they are in. Groups all whose
 // contacts are inert do not connect islands any more.

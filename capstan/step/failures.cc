@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capstan/physics/physics.h"
+#include "capstan/dynamics/objects.h"
 
 namespace capstan {
 namespace {
@@ -33,16 +33,18 @@ void check_finite(const Model& model, const State& before, const State& after, d
                     before.step, before.time, joint.name, model.bodies[joint.body].name, q, v, dt));
   }
   for (const Object& object : model.objects) {
-    const bool good =
-        object.is_tree() || (after.q.segment(object.q_begin, object.num_positions()).allFinite() &&
-                             after.v.segment(object.dof_begin, object.num_dofs()).allFinite());
-    if (good) continue;
-    throw StepFailure(fmt::format(
-        "step {} at t = {:g} s failed: the {} of body '{}' would get a value that is not finite (largest "
-        "speed "
-        "before the step: {:g}). Try a smaller time step than {:g} s, or integrator implicit_euler",
-        before.step, before.time, object.physics->kind(),
-        model.bodies[model.links[object.link_begin].body].name, before.v.cwiseAbs().maxCoeff(), dt));
+    if (object.is_tree()) continue;
+    const auto q = after.q.segment(object.q_begin, object.num_positions());
+    const auto v = after.v.segment(object.dof_begin, object.num_dofs());
+    if (q.allFinite() && v.allFinite() && largest(q) <= kLargest && largest(v) <= kLargest) continue;
+    throw StepFailure(
+        fmt::format("step {} at t = {:g} s failed: the {} with body '{}' would get a value that is not "
+                    "finite, or farther or faster than {:g} (m, m/s or rad/s; largest speed before the step: "
+                    "{:g}). Try a smaller time step than {:g} s, or integrator semi_implicit or "
+                    "implicit_euler",
+                    before.step, before.time, object.physics->kind(),
+                    model.bodies[model.links[object.link_begin].body].name, kLargest,
+                    before.v.cwiseAbs().maxCoeff(), dt));
   }
   for (const ModelJoint& joint : model.joints) {
     const bool good = after.q.segment(joint.q, num_positions(joint.type)).allFinite() &&
@@ -70,6 +72,20 @@ void check_free_motion(const Model& model, const State& state, const Motion& mot
       "iterations (relative "
       "residual {:.1e}). Try a smaller time step than {:g} s",
       state.step, state.time, integrator_name(integrator), motion.iterations, motion.residual, dt));
+}
+
+void check_objects(const Model& model, const State& state, const Motion& motions, int failed, double dt,
+                   const Scheme& scheme) {
+  if (failed < 0) return;
+  const Object& object = model.objects[failed];
+  const ObjectMotion& motion = motion_of(model, motions, failed);
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: the forces of the {} with body '{}' did not converge (relative momentum "
+      "residual {:.1e} after {} Newton steps): it turns or bends too much in one step. Try a smaller time "
+      "step than {:g} s, more damping{}",
+      state.step, state.time, object.physics->kind(), model.bodies[model.links[object.link_begin].body].name,
+      motion.residual, motion.iterations, dt,
+      scheme.theta1 < 1 ? ", or integrator semi_implicit, which damps fast vibrations" : ""));
 }
 
 // Names the island's first body, so that a user finds the place.

@@ -26,6 +26,9 @@ void check_finite(const Model& model, const State& before, const State& after, d
 // A free motion that did not converge:
 void check_free_motion(const Model& model, const State& state, const Motion& motion, Integrator integrator,
                        double dt);
+// Forces of an object that did not (relinearize() in step/relinearize.h tells which; -1: none):
+void check_objects(const Model& model, const State& state, const Motion& motion, int failed, double dt,
+                   const Scheme& scheme);
 // Contacts and constraints that did not:
 void check_solver(const Model& model, const State& state, const Islands& islands, const SolverReport& report);
 

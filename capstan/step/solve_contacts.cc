@@ -67,6 +67,14 @@ StageScope StepRun::scope() const {
   return {.asleep = w.sleep.asleep, .unchanged = w.unchanged.objects, .threads = w.threads};
 }
 
+void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope& scope) {
+  if (newton.rough) return;
+  const int failed =
+      relinearize({model, state, options.dt, scheme}, scope.asleep, !w.bounce.impulse.empty(), newton,
+                  scope.threads, &w.motion, &w.problem, &w.newton, &w.relinearize, &report.solver);
+  check_objects(model, state, w.motion, failed, options.dt, scheme);
+}
+
 bool StepRun::solve_contacts() {
   const StageScope scope = this->scope();
   const StepData data{state, input, w.motion, w.contacts};
@@ -87,7 +95,9 @@ bool StepRun::solve_contacts() {
   NewtonOptions newton = options.newton;
   newton.rough = begins_rough(*this);
   newton.settle_friction = false;
+  begin_relinearization(state, &w.relinearize);
   report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
+  relinearize_objects(newton, scope);
   report.times.solve += watch.lap();
   for (int round = 0;; ++round) {
     const int groups = w.contacts.num_groups();
@@ -114,6 +124,7 @@ bool StepRun::solve_contacts() {
     } else {
       solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
     }
+    relinearize_objects(newton, scope);
     report.times.solve += watch.lap();
   }
 }

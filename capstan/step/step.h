@@ -15,6 +15,7 @@
 #include "capstan/step/close_loops.h"
 #include "capstan/step/failures.h"
 #include "capstan/step/mechanics.h"
+#include "capstan/step/relinearize.h"
 #include "capstan/step/sleep.h"
 #include "capstan/step/unchanged.h"
 #include "capstan/step/withdraw.h"
@@ -52,6 +53,7 @@ struct Workspace {
   LateWorkspace late;
   WithdrawWorkspace withdraw;
   BounceWorkspace bounce;
+  RelinearizeWorkspace relinearize;
   VecX v_moving;      // [dofs] that moves positions, where it is not the state's
   Contacts contacts;  // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;

@@ -11,7 +11,8 @@ namespace {
 
 using namespace test;
 
-Simulation rigid(const Scene& scene, double dt, RigidModel model, const std::string& solver = "gauss_seidel") {
+Simulation rigid(const Scene& scene, double dt, RigidModel model,
+                 const std::string& solver = "gauss_seidel") {
   Simulation run(scene, dt, ContactLaw::sap);
   run.options.rigid.is_on = true;
   run.options.rigid.options.model = model;

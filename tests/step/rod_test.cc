@@ -63,7 +63,6 @@ TEST(RodStep, AFreeRodKeepsItsMomentum) {
     RodSpec spec = straight(20, {0, 0, 3}, {1, 0, 3}, 0.02, 1e6);
     for (int i = 0; i <= 20; ++i) spec.nodes[i].y() = 0.1 * std::sin(0.5 * i);
     spec.rest = RodRest::straight;  // it springs open
-    spec.linearized = integrator != Integrator::midpoint;
     Simulation run(scene, 0.002, ContactLaw::coulomb);
     add(spec, "rod", &run);
     run.options.integrator = integrator;
@@ -343,27 +342,20 @@ TEST(RodStep, SavedAndRestoredBitForBitWithAnyThreads) {
   EXPECT_EQ(hash(again.state), hash(run.state));
 }
 
-// A long soft rod that swings at the step of a user: both ways of taking forces agree, energy never grows.
+// A long soft rod that swings at the step of a user: energy never grows.
 TEST(RodStep, ASoftRodFallsAndSwingsAtFiveMilliseconds) {
   for (const double young_modulus : {1e6, 1e7}) {
-    Vec3 tip[2];
-    for (const bool linearized : {true, false}) {
-      Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
-      RodSpec spec = straight(100, {0, 0, 2}, {1, 0, 2}, 0.01, young_modulus);
-      spec.clamped_edges = {0};
-      spec.linearized = linearized;
-      add(spec, "rod", &run);
-      double energy = calc_mechanics(run.model, run.state).total();
-      for (int k = 0; k < 100; ++k) {
-        run.go(0.005);
-        ASSERT_TRUE(run.workspace.motion.converged) << k;
-        const double now = calc_mechanics(run.model, run.state).total();
-        EXPECT_LT(now, energy + 1e-6) << k;
-        energy = now;
-      }
-      tip[linearized] = run.state.q.segment<3>(400);
+    Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
+    RodSpec spec = straight(100, {0, 0, 2}, {1, 0, 2}, 0.01, young_modulus);
+    spec.clamped_edges = {0};
+    add(spec, "rod", &run);
+    double energy = calc_mechanics(run.model, run.state).total();
+    for (int k = 0; k < 100; ++k) {
+      run.go(0.005);
+      const double now = calc_mechanics(run.model, run.state).total();
+      EXPECT_LT(now, energy + 1e-6) << k;
+      energy = now;
     }
-    EXPECT_LT((tip[0] - tip[1]).norm(), 5e-3) << young_modulus;
   }
 }
 

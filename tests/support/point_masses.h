@@ -2,8 +2,8 @@
 //
 //   m_i dv_i/dt = m_i g + sum of f_s,   f_s = (k (|d| - L) + c d|d|/dt) d / |d|,   d = x_j - x_i
 //
-// A = M + dt^2 theta1 theta_vq K + dt theta1 C with K, C of the springs made positive semidefinite: across
-// the spring k max(0, 1 - L / |d|), along it k. Blocks of 3, one for each mass; carriers are the masses, then
+// A = M + dt^2 theta1 theta_vq K + dt theta1 C with K of a spring k (1 - L / |d|) across it, for the convex
+// tangent not below 0, and k along it. Blocks of 3, one for each mass; carriers are the masses, then
 // the springs (a point of a spring moves with both ends, by its place between them).
 #pragma once
 
@@ -95,14 +95,15 @@ class PointMasses : public Physics {
     return 2;
   }
 
-  double calc_system(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const override {
+  ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                          BlockMatrix* A) const override {
     const double dt = step.dt;
     double largest = 0;
-    A->set_zero();
+    if (A != nullptr) A->set_zero();
     m.setZero();
     for (int i = 0; i < static_cast<int>(mass.size()); ++i) {
       const double mi = inertia(i);
-      Eigen::Map<Mat3>(A->block(i, i)) = mi * Mat3::Identity();
+      if (A != nullptr) Eigen::Map<Mat3>(A->block(i, i)) = mi * Mat3::Identity();
       m.segment<3>(3 * i) = mi * (at(v, i) - at(step.v0, i)) - dt * at(step.force, i);
       if (is_free(i)) m.segment<3>(3 * i) -= dt * mi * step.gravity;
       if (is_free(i)) largest = std::max(largest, dt * mi * step.gravity.norm());
@@ -118,14 +119,35 @@ class PointMasses : public Physics {
       largest = std::max(largest, dt * force.norm());
       m.segment<3>(3 * x.a) -= dt * force;
       m.segment<3>(3 * x.b) += dt * force;
-      const double across = x.stiffness * std::max(0.0, 1 - x.length / length);
+      if (A == nullptr) continue;
+      double across = x.stiffness * (1 - x.length / length);
+      if (tangent == Tangent::convex) across = std::max(0.0, across);
       const Mat3 along = e * e.transpose(), K = x.stiffness * along + across * (Mat3::Identity() - along);
       const Mat3 G = dt * step.theta1 * (dt * step.theta_vq * K + x.damping * along);
       Eigen::Map<Mat3>(A->block(x.a, x.a)) += G;
       Eigen::Map<Mat3>(A->block(x.b, x.b)) += G;
       Eigen::Map<Mat3>(A->block(std::max(x.a, x.b), std::min(x.a, x.b))) -= G;
     }
-    return largest;
+    return {largest, 1e-15 * largest};
+  }
+
+  double calc_potential(const ObjectStep& step, const ConstVector& v) const override {
+    const double dt = step.dt;
+    const VecX v_q = step.theta_vq * v + (1 - step.theta_vq) * step.v0;
+    const VecX q1 = step.q0 + step.theta1 * dt * v_q, v1 = step.theta1 * v + (1 - step.theta1) * step.v0;
+    double sum = 0;
+    each_free([&](int i) {
+      const Vec3 dv = at(v, i) - at(step.v0, i);
+      sum += 0.5 * mass[i] * dv.squaredNorm() - dt * dv.dot(at(step.force, i) + mass[i] * step.gravity);
+    });
+    if (step.theta1 * step.theta_vq == 0) return sum;
+    for (const Spring& x : springs) {
+      const Vec3 d = at(q1, x.b) - at(q1, x.a);
+      const double stretch = d.norm() - x.length, rate = d.normalized().dot(at(v1, x.b) - at(v1, x.a));
+      sum += 0.5 * x.stiffness * stretch * stretch / (step.theta1 * step.theta_vq) +
+             0.5 * dt * x.damping * rate * rate / step.theta1;
+    }
+    return sum;
   }
 
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override {

@@ -1,0 +1,176 @@
+#include "capstan/step/relinearize.h"
+
+#include <algorithm>
+
+#include "capstan/laws/contact_laws.h"
+
+namespace capstan {
+namespace {
+
+constexpr int kMostPasses = 60, kMostHalvings = 12;
+constexpr double kSmallError = 1e-6;  // of the impulses on an object
+constexpr int kManyPasses = 10;       // after which the tolerance of the convex problem will do
+constexpr double kTrusted = 0.1;      // of what a tangent changes: its error, where no line search is needed
+constexpr double kEnough = 1e-3;      // of the promised fall of the potential
+constexpr double kRoundOff = 1e-12;
+
+// The lowest object of the island.
+int root_of(const Islands& islands, int object) {
+  const int island = islands.of_object[object];
+  return island < 0 ? object : islands.objects[islands.list[island].object_begin];
+}
+
+// Adds the costs of all constraints at v, and of trees, to those of their islands.
+void add_convex_costs(const Problem& problem, const Islands& islands, const VecX& v, VecX* off, VecX* change,
+                      std::vector<double>* sum) {
+  const Model& model = *problem.model;
+  with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
+    for (const ConstraintGroup& group : problem.groups) {
+      if (group.part_begin == group.part_end) continue;
+      const Vec6 U = problem.calc_motion(group, v);
+      double cost = 0, l, slope;
+      for (int i = group.contact_begin; i < group.contact_end; ++i) {
+        decltype(law)::evaluate(problem.contacts[i], problem.X[i] * U, &l, nullptr, nullptr);
+        cost += l;
+      }
+      for (int r = 0; r < group.num_rows && group.contact_begin == group.contact_end; ++r) {
+        evaluate(problem.laws[group.law_begin + r], U[r], &l, &slope);
+        cost += l;
+      }
+      (*sum)[root_of(islands, problem.object_of(problem.parts[group.part_begin]))] += cost;
+    }
+  });
+  for (const DofLaw& law : problem.dof_laws) {
+    double l, slope;
+    evaluate(law.law, law.sign * v[law.dof], &l, &slope);
+    (*sum)[root_of(islands, model.dofs[law.dof].object)] += l;
+  }
+  *off = v - problem.motion->v_star;
+  change->resize(off->size());
+  for (int i = 0; i < static_cast<int>(model.trees.size()); ++i) {
+    if (islands.of_object[i] < 0) continue;
+    const Object& tree = model.objects[i];
+    multiply_A(model, *problem.motion, i, *off, change);
+    (*sum)[root_of(islands, i)] +=
+        0.5 *
+        off->segment(tree.dof_begin, tree.num_dofs()).dot(change->segment(tree.dof_begin, tree.num_dofs()));
+  }
+}
+
+// Where the potential falls enough from u to u + alpha (v - u), alpha for each island; moves v there. Islands
+// that are not searched stay where they are.
+void search_along(const TimeStep& step, const Problem& problem, const Islands& islands, Motion* motion,
+                  RelinearizeWorkspace* w, VecX* v) {
+  const Model& model = step.model;
+  const int n = model.num_objects(), first = static_cast<int>(model.trees.size());
+  const auto calc = [&](const VecX& at, std::vector<double>* sum) {
+    sum->assign(n, 0.0);
+    add_convex_costs(problem, islands, at, &w->off, &w->change, sum);
+    for (int i = first; i < n; ++i) {
+      if (const int root = root_of(islands, i); w->is_searched[root] != 0)
+        (*sum)[root] += calc_potential(step, i, at, *motion);
+    }
+  };
+  // What the problem promised: the change by the tangents, and of all that is convex.
+  w->at_u.assign(n, 0.0);
+  w->promised.assign(n, 0.0);
+  add_convex_costs(problem, islands, w->u, &w->off, &w->change, &w->at_u);
+  add_convex_costs(problem, islands, *v, &w->off, &w->change, &w->promised);
+  for (int i = 0; i < n; ++i) w->promised[i] -= w->at_u[i];
+  for (int i = first; i < n; ++i) {
+    if (const int root = root_of(islands, i); w->is_searched[root] != 0)
+      w->promised[root] += calc_tangent_change(step, i, w->u, *v, motion);
+  }
+  w->d = *v - w->u;
+  w->part.assign(n, 1.0);
+  calc(w->u, &w->at_u);
+  for (int k = 0; k <= kMostHalvings; ++k) {
+    bool any = false;
+    calc(*v, &w->at_v);
+    for (int i = 0; i < n; ++i) {
+      const int root = root_of(islands, i);
+      if (root != i || w->is_searched[i] == 0) continue;
+      const double fall = w->at_u[i] - w->at_v[i], size = std::abs(w->at_u[i]) + std::abs(w->at_v[i]);
+      const bool enough = fall >= -kEnough * w->part[i] * w->promised[i] - kRoundOff * size;
+      if (enough || k == kMostHalvings) {
+        w->is_searched[i] = 0;
+        continue;
+      }
+      w->part[i] /= 2;
+      any = true;
+    }
+    if (!any) return;
+    for (int i = 0; i < n; ++i) {
+      const Object& object = model.objects[i];
+      const int root = root_of(islands, i), begin = object.dof_begin, size = object.num_dofs();
+      if (w->is_searched[root] == 0) continue;
+      v->segment(begin, size) = w->u.segment(begin, size) + w->part[root] * w->d.segment(begin, size);
+      w->is_new[i] = object.is_tree() ? 0 : 1;
+    }
+  }
+}
+
+}  // namespace
+
+void begin_relinearization(const State& state, RelinearizeWorkspace* w) {
+  w->u = state.v;
+}
+
+int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_impacts,
+                const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
+                NewtonWorkspace* newton, RelinearizeWorkspace* w, SolverReport* report) {
+  const Model& model = step.model;
+  const int n = model.num_objects(), first = static_cast<int>(model.trees.size());
+  if (first == n) return -1;
+  const Islands& islands = newton->islands;
+  const auto is_still = [&](int i) { return (!asleep.empty() && asleep[i] != 0) || newton->is_kept[i] != 0; };
+  for (int i = first; i < n && has_impacts; ++i) {
+    if (!is_still(i)) find_added_impulses(step, i, motion);
+  }
+  for (int pass = 0;; ++pass) {
+    if (problem->deadline != nullptr) problem->deadline->check();
+    bool any = false, any_searched = false;
+    w->is_new.assign(n, 0);
+    w->is_searched.assign(n, 0);
+    for (int i = first; i < n; ++i) {
+      if (is_still(i)) continue;
+      ObjectMotion& own = motion_of(model, *motion, i);
+      const double tolerance =
+          pass < kManyPasses ? kSmallError : std::max(kSmallError, options.relative_tolerance);
+      const TangentError e = calc_tangent_error(step, i, newton->v, tolerance, motion);
+      own.converged = e.is_small;
+      if (e.is_small) continue;
+      any = true;
+      w->is_new[i] = 1;
+      if (e.error <= kTrusted * e.change) continue;
+      any_searched = true;
+      w->is_searched[root_of(islands, i)] = 1;
+    }
+    if (!any) return -1;
+    if (pass == kMostPasses)
+      return static_cast<int>(std::find(w->is_new.begin(), w->is_new.end(), 1) - w->is_new.begin());
+    if (any_searched) {
+      if (problem->options.law == ContactLaw::coulomb) set_bounds(*newton, problem);
+      search_along(step, *problem, islands, motion, w, &newton->v);
+    }
+    for (int i = first; i < n; ++i) {
+      if (w->is_new[i] != 0) set_tangent(step, i, newton->v, motion);
+    }
+    w->u = newton->v;
+    reopen_objects(*problem, w->is_new, newton);
+    solve_newton_further(*problem, options, threads, newton, report);
+  }
+}
+
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion) {
+  for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
+    if (!asleep.empty() && asleep[i] != 0) continue;
+    const ObjectMotion& own = motion_of(step.model, *motion, i);
+    correct_tangent(step, i, v, motion);
+    motion->iterations = std::max(motion->iterations, own.iterations);
+    motion->residual = std::max(motion->residual, own.residual);
+    motion->converged = motion->converged && own.converged;
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,53 @@
+// Newton's method around the convex problem of a step, for objects whose forces are not linear in v: rods.
+//
+// Momentum is balanced where
+//
+//   m(v) = J^T gamma(J v),
+//
+// the minimum of the incremental potential: that of the objects (physics/physics.h) plus the costs l(J v) of
+// contact and constraints. The convex problem has for m(v) its tangent A (v - v*) at a velocity u
+// (dynamics/objects.h), first at that before the step. Its answer v tells where the tangent is wanted: m(v)
+// is evaluated there, and where it is not what the tangent told, the next one is made at v and the problem is
+// solved again, from the answer before. A rope that rests or slides steadily around a post has its forces at
+// once, whatever the free motion, which leads through the post, would make of them.
+//
+// Where a tangent errs by more than a tenth of what it changes, the next one is made where the potential
+// falls enough between u and v, found by halving, for each island apart (Armijo's rule with the change that
+// the convex problem promised). Contacts, their laws and Jacobians stay those at the beginning of the step.
+//
+// Limits: forces that are linear in v (or explicit schemes) need one evaluation of m and no pass; trees
+// alone, nothing. The potential has several minima where an edge turns by about a right angle or more in a
+// step; then it may not converge, and the step fails.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "capstan/dynamics/objects.h"
+#include "capstan/solvers/newton.h"
+
+namespace capstan {
+
+struct RelinearizeWorkspace {
+  VecX off, change;          // [dofs] scratch
+  VecX u, d;                 // [dofs] the answer before, where the last tangents were made; v - u
+  std::vector<char> is_new;  // [objects] gets a new tangent
+  std::vector<char>
+      is_searched;  // [objects] at the lowest object of an island: it goes only a part of the way
+  std::vector<double> at_u, at_v, promised, part;  // [objects] likewise: potential [J]; alpha
+};
+
+// Before the first solve of a step.
+void begin_relinearization(const State& state, RelinearizeWorkspace* workspace);
+
+// After each solve: makes new tangents and solves again until m(v) is what the tangents tell. `has_impacts`:
+// bounce() changed v*. Objects in `asleep` ([objects], or empty for none) do not move. Returns an object
+// whose momentum could not be balanced, or -1.
+int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_impacts,
+                const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
+                NewtonWorkspace* newton, RelinearizeWorkspace* workspace, SolverReport* report);
+
+// After the last of them: A (v - v*) becomes m(v) itself, for the judge.
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion);
+
+}  // namespace capstan
