@@ -190,6 +190,31 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
   }
 }
 
+// Controls over time.
+void examine_controls(const Scene& scene, const Model& model, Diagnostics* diagnostics) {
+  if (scene.controls.empty()) return;
+  const ControlPoint& first = scene.controls.front();
+  if (first.time >= model.options.duration) {
+    diagnostics->warning(first.where,
+                         fmt::format("the controls begin at {:g} s; the run ends at {:g} s", first.time,
+                                     model.options.duration),
+                         "begin earlier, or give 'options' a longer duration");
+  }
+  for (const ControlPoint& point : scene.controls) {
+    for (const auto& [name, u] : point.control) {
+      const int i = model.find_actuator(name);
+      if (i < 0) continue;
+      const Range& range = model.actuators[i].control_range;
+      if (u >= range.lower && u <= range.upper) continue;
+      diagnostics->warning(point.where,
+                           fmt::format("at {:g} s actuator '{}' is set to {:.4g}, outside its range [{:.4g}, "
+                                       "{:.4g}]",
+                                       point.time, name, u, range.lower, range.upper),
+                           "it will be clamped; change the control or the range");
+    }
+  }
+}
+
 // --- Time step
 // -----------------------------------------------------------------------------------------------
 
@@ -335,6 +360,7 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
     examine_start(scene, model, keyframe, scene.keyframes[i].where, "keyframe '" + keyframe.name + "'",
                   diagnostics);
   }
+  examine_controls(scene, model, diagnostics);
   examine_time_step(scene, model, options, diagnostics);
   examine_materials(scene, diagnostics);
   examine_names("rod", scene.rods, diagnostics);

@@ -151,6 +151,26 @@ TEST(Examine, ControlsOutsideTheirRange) {
   EXPECT_HAS(finding(scene), "sets actuator 'motor' to 3");
 }
 
+TEST(Examine, ControlsOverTime) {
+  Scene scene = one_body();
+  Actuator motor;
+  motor.name = "motor";
+  motor.joint = "a_joint";
+  motor.control_range = {-1, 1};
+  scene.actuators = {motor};
+  scene.options.duration = 2;
+  scene.controls.resize(2);
+  scene.controls[0].control = {{"motor", 1}};
+  scene.controls[1].time = 3;
+  scene.controls[1].control = {{"motor", -1}};
+  EXPECT_EQ(finding(scene), "");
+  scene.controls[1].control["motor"] = -1.5;
+  EXPECT_EQ(finding(scene), "at 3 s actuator 'motor' is set to -1.5, outside its range [-1, 1]");
+  scene.controls.erase(scene.controls.begin());
+  scene.controls[0].control["motor"] = 0;
+  EXPECT_EQ(finding(scene), "the controls begin at 3 s; the run ends at 2 s");
+}
+
 TEST(Examine, UnusedMaterials) {
   Scene scene = one_body();
   Material rubber;
