@@ -256,7 +256,7 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
   };
   const auto sum_along = [&] {  // the error along the change of bounds
     double sum = 0;
-    for (int i = 0; i < n; ++i) sum += bound_change[i] * (bounds[i].n - bounds[i].n0);
+    for (int i = 0; i < n; ++i) sum += bound_change()[i] * (bounds[i].n - bounds[i].n0);
     return sum;
   };
   const auto keep = [&] {
