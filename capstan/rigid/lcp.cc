@@ -133,11 +133,11 @@ VecX LcpRun::start() const {
 }
 
 double LcpRun::residual(const VecX& y) const {
-  return largest(natural_map(scaled_, y)) / reference_;
+  return largest(natural_map(scaled_, y));
 }
 
 double LcpRun::floor(const VecX& y) const {
-  return rounding(scaled_, y) / reference_;
+  return rounding(scaled_, y);
 }
 
 void LcpRun::record(const VecX& y) {

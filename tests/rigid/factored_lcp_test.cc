@@ -161,7 +161,9 @@ TEST(ActiveFactor, SolvesWhateverCameAndWent) {
       active.erase(it);
     }
     const VecX b = random_vector(random, static_cast<int>(active.size()));
-    if (!active.empty()) EXPECT_LE((M(active, active) * factor.solve(b) - b).cwiseAbs().maxCoeff(), 1e-10);
+    if (!active.empty()) {
+      EXPECT_LE((M(active, active) * factor.solve(b) - b).cwiseAbs().maxCoeff(), 1e-10);
+    }
   }
   active = {0};
   ActiveFactor twice;

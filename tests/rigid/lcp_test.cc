@@ -135,7 +135,9 @@ TEST_P(EverySolver, IsHonestOnFriction) {
   for (int k = 0; k < 1000; ++k) {
     const LcpProblem problem = random_friction(random, pick(random, 1, 3));
     const LcpResult result = GetParam().solve(problem, {});
-    if (is_sweep(GetParam())) EXPECT_EQ(result.status, LcpStatus::unsuitable);
+    if (is_sweep(GetParam())) {
+      EXPECT_EQ(result.status, LcpStatus::unsuitable);
+    }
     if (result.status != LcpStatus::solved) continue;
     ++solved;
     const VecX w = calc_w(problem, result.z);
@@ -144,7 +146,9 @@ TEST_P(EverySolver, IsHonestOnFriction) {
     EXPECT_LE(w.cwiseMin(result.z).cwiseAbs().maxCoeff(), 1e-8);
   }
   std::printf("  %s: %d of 1000 problems of friction solved\n", GetParam().name, solved);
-  if (GetParam().solve == solve_lemke) EXPECT_EQ(solved, 1000);
+  if (GetParam().solve == solve_lemke) {
+    EXPECT_EQ(solved, 1000);
+  }
 }
 
 TEST_P(EverySolver, BeginsAtAnAnswer) {
@@ -184,7 +188,7 @@ TEST_P(EverySolver, TakesTheEmptyAndTheTrivial) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lcp, EverySolver, testing::ValuesIn(lcp_solvers()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& solver) { return std::string(solver.param.name); });
 
 TEST(Lcp, RefusesByName) {
   LcpProblem problem = make_plain_lcp(MatX::Identity(2, 2), VecX::Constant(2, -1));
