@@ -7,6 +7,7 @@
 
 #include "capstan/io/surface.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/add_rod.h"
 
 namespace capstan::viewer {
 namespace {
@@ -75,7 +76,7 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
             {"gravity", vector_json(model.options.gravity)},
             {"sleeps", options.sleep.on},
             {"num_links", model.num_links()}};
-  for (const char* list : {"bodies", "links", "shapes", "joints", "actuators", "numbers"}) {
+  for (const char* list : {"bodies", "links", "shapes", "rods", "joints", "actuators", "numbers"}) {
     j[list] = Json::array();
   }
   for (const ModelBody& body : model.bodies) {
@@ -91,6 +92,20 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
               {"collides", shape.collides}, {"rgba", shape.rgba}};
     s.update(geometry(shape.shape));
     j["shapes"].push_back(std::move(s));
+  }
+  for (const int id : find_rods(model)) {
+    constexpr const char* names[] = {"circle", "rectangle", "ellipse"};
+    const Rod& rod = rod_of(model, id);
+    const RodSection& section = rod.spec().section;
+    const Object& object = model.objects[id];
+    j["rods"].push_back(
+        {{"first_link", object.link_begin},
+         {"num_links", rod.num_edges()},
+         {"closed", rod.spec().closed},
+         {"section", names[static_cast<int>(section.type)]},
+         {"width", section.width},
+         {"height", section.type == RodSectionType::circle ? section.width : section.height},
+         {"end_half_lengths", {0.5 * rod.rest_length(0), 0.5 * rod.rest_length(rod.num_edges() - 1)}}});
   }
   for (const ModelJoint& joint : model.joints) {
     if (!is_scalar(joint)) continue;

@@ -1,8 +1,8 @@
 // What the page is told, the same for live simulations, recordings and HTML replays: a scene message once,
 // then frames. Messages are msgpack maps; arrays of numbers are little-endian binary.
 //
-//   scene   {type: "scene", name, kind, dt, gravity, duration, sleeps, bodies, links, shapes, joints,
-//            actuators, numbers}
+//   scene   {type: "scene", name, kind, dt, gravity, duration, sleeps, bodies, links, shapes, rods,
+//            joints, actuators, numbers}; rods tell how to draw the links of each
 //   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, numbers}
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world

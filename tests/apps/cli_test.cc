@@ -463,5 +463,31 @@ TEST(Output, QuietIsQuiet) {
   EXPECT_HAS(plain.err, "real time");
 }
 
+TEST(Input, RodsThatCannotBeAreInputErrors) {
+  Folder folder;
+  const std::string line = "line: {from: [0, 0, 0], to: [1, 0, 0]}, ",
+                    rest = ", young_modulus: 1e6, density: 1000";
+  const std::pair<std::string, const char*> cases[] = {
+      {line + "edges: 4, diameter: 0" + rest, "bad.yaml:3: error: diameter of rod 'r' is 0"},
+      {"points: [[0, 0, 0], [0, 0, 0]], diameter: 0.01" + rest, "bad.yaml:3: error: rod 'r': nodes 0 and 1"},
+      {line + "edges: 4, diameter: 0.01, young_modulus: -1, density: 1", "bad.yaml:3: error: young_modulus"},
+      {line + "edges: 1000000, diameter: 0.01" + rest, "bad.yaml:3: error: edges of rod 'r'"},
+      {"points: [[0, 0, 0], [1, 0, 0]], closed: true, diameter: 0.01" + rest,
+       "bad.yaml:3: error: rod 'r': the closed rod has 2 nodes"},
+      {line + "edges: 4, diameter: 0.01, attach: [{node: last}]" + rest,
+       "bad.yaml:3: error: an attachment of"},
+      {line + "edges: 4, diameter: 0.01, attach: [{node: last, body: ghost}]" + rest,
+       "bad.yaml:3: error: the body of an attachment of rod 'r' is body 'ghost', which does not exist"},
+  };
+  for (const auto& [keys, message] : cases) {
+    write_text(folder / "bad.yaml", "capstan: 1\nrods:\n  - {name: r, " + keys + "}\n");
+    for (const char* command : {"check ", "run ", "info "}) {
+      const Outcome outcome = folder.capstan(std::string(command) + "bad.yaml");
+      EXPECT_EQ(outcome.code, 2) << command << keys << outcome.err;
+      EXPECT_NE((outcome.out + outcome.err).find(message), std::string::npos) << command << outcome.err;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capstan::test

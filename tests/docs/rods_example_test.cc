@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "capstan/io/read.h"
+
 // [example]
 #include <cmath>
 #include <cstdio>
@@ -79,6 +81,30 @@ std::string between(const std::string& text, const std::string& begin, const std
 TEST(RodsPage, ShowsTheProgramOfThisFile) {
   EXPECT_EQ(between(read_text("docs/rods.md"), "```cpp\n", "```"),
             between(read_text("tests/docs/rods_example_test.cc"), "// [example]\n", "// [example]"));
+}
+
+// The weight of the page's scene hangs: what it sinks by while the rope stretches and settles, and no more.
+TEST(RodsPage, TheRopeOfTheSceneHolds) {
+  const std::string yaml = between(read_text("docs/rods.md"), "```yaml\n", "```");
+  for (const double friction : {0.5, 0.3}) {
+    Diagnostics diagnostics;
+    Scene scene = read_yaml_text(yaml, {}, &diagnostics);
+    ASSERT_EQ(diagnostics.text(), "");
+    scene.materials[0].friction = friction;
+    const Model model = compile(scene);
+    State state = initial_state(model);
+    Workspace workspace = make_workspace(model);
+    const auto run_to = [&](double time) {
+      while (state.time < time) step(model, step_options(model), {}, &state, &workspace);
+      return state.q[2];
+    };
+    const double before = run_to(0.5), after = run_to(0.75);
+    if (friction > 0.4) {
+      EXPECT_LT(std::abs(after - before), 1e-3);
+    } else {
+      EXPECT_LT(after, before - 0.02);
+    }
+  }
 }
 
 TEST(RodsPage, TheProgramPrintsWhatThePageSays) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "capstan/io/read.h"
+#include "capstan/model/add_rod.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -82,6 +83,13 @@ TEST(DocsScene, EveryExampleIsReadWithoutDiagnostics) {
   for (int i = 0; i < 1000; ++i) step(slab, step_options(slab), Input{}, &state, &workspace);
   EXPECT_NEAR(0.1 - state.q[2], 0.5e-3, 1e-6);
   EXPECT_NEAR(0.1 - state.q[9], 2.7e-3, 1e-5);
+  const Model lamp = compile(scenes["lamp.yaml"]);
+  State hanging = initial_state(lamp);
+  Workspace room = make_workspace(lamp);
+  while (hanging.time < 3) step(lamp, step_options(lamp), Input{}, &hanging, &room);
+  const int cord = find_rods(lamp)[0];
+  const auto q = hanging.q.segment(lamp.objects[cord].q_begin, lamp.objects[cord].num_positions());
+  EXPECT_NEAR(rod_of(lamp, cord).tension(q, 24), 0.5 * 9.81, 0.03);  // 0.02 N for half an edge and the ring
 }
 
 }  // namespace

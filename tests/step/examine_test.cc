@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "capstan/scene/rod.h"
+
 namespace capstan {
 namespace {
 
@@ -318,6 +320,74 @@ TEST(Examine, TimeStepTooLargeForAnExplicitSpring) {
   pd.bias = Vec3(0, -50000, -1);
   scene.actuators = {pd};
   EXPECT_HAS(finding(scene), "PD gain");
+}
+
+Scene one_rod() {
+  Scene scene;
+  RodSpec rod;
+  rod.name = "rope";
+  rod.where = {"rope.yaml", 7};
+  for (int i = 0; i <= 20; ++i) rod.nodes.push_back({0.05 * i, 0, 0});
+  rod.section.width = 0.01;
+  rod.young_modulus = 1e7;
+  rod.density = 1000;
+  scene.rods = {rod};
+  return scene;
+}
+
+TEST(Examine, Rods) {
+  EXPECT_EQ(finding(one_rod()), "");
+  const auto found = [](auto&& change) {
+    Scene scene = one_rod();
+    change(scene, scene.rods[0]);
+    return finding(scene);
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_PRED2(has, found([](Scene&, RodSpec& rod) { rod.young_modulus = 200; }),
+               "rope.yaml:7: warning: rod 'rope' has a Young's modulus of 200 Pa");
+  EXPECT_PRED2(has, found([](Scene&, RodSpec& rod) { rod.density = 1.2; }), "density of 1.2 kg/m^3");
+  EXPECT_PRED2(has, found([](Scene&, RodSpec& rod) { rod.section.width = 0.4; }),
+               "is 1 m long and 0.4 m wide");
+  EXPECT_PRED2(has, found([](Scene&, RodSpec& rod) {
+                 rod.nodes.push_back({1.0005, 0, 0});
+               }),
+               "an edge of 0.0005 m, 0.05 of its width");
+  // Stretch at 2 c / L = 4000 rad/s: symplectic Euler is bounded up to 0.5 ms.
+  for (const double dt : {0.00049, 0.00051}) {
+    const std::string text = found([&](Scene& scene, RodSpec&) {
+      scene.options.integrator = Integrator::symplectic_euler;
+      scene.options.dt = dt;
+    });
+    EXPECT_EQ(has(text, "swings at up to 4e+03 rad/s, which grows with integrator symplectic_euler"),
+              dt > 0.0005)
+        << text;
+  }
+  // A spring of a joint is still looked at, and a material of a rod is used.
+  Scene scene = one_body();
+  scene.rods = one_rod().rods;
+  scene.bodies[0].joints[0].stiffness = 1e6;
+  scene.options.integrator = Integrator::explicit_euler;
+  scene.rods[0].alpha = 0;
+  bool is_told = false;
+  for (const Diagnostic& d : find(scene)) is_told = is_told || has(d.what, "joint 'a_joint'");
+  EXPECT_TRUE(is_told);
+  EXPECT_EQ(found([](Scene& s, RodSpec& rod) {
+              s.materials.resize(1);
+              s.materials[0].name = rod.material = "hemp";
+            }),
+            "");
+}
+
+// Rods that begin in each other, or in a body: told at the rod, or at the shape.
+TEST(Examine, OverlapsOfRods) {
+  Scene scene = one_rod();
+  scene.rods.push_back(scene.rods[0]);
+  scene.rods[1].name = "other";
+  for (Vec3& node : scene.rods[1].nodes) node = Vec3(0.52, node.x() - 0.5, 0.002);
+  const std::string text = finding(scene);
+  EXPECT_NE(text.find("rope.yaml:7: warning: at the start, capsule 'rope/10'"), std::string::npos) << text;
 }
 
 }  // namespace

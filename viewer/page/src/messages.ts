@@ -17,6 +17,17 @@ export interface Shape {
   triangles?: Uint8Array;
 }
 
+// Drawn in place of the shapes of its links, one for each edge.
+export interface Rod {
+  first_link: number;
+  num_links: number;
+  closed: boolean;
+  section: "circle" | "rectangle" | "ellipse";
+  width: number; // [m] along x of the links; z is along the rod
+  height: number;
+  end_half_lengths: [number, number]; // [m] of the first and last edge
+}
+
 export interface Scene {
   type: "scene";
   name: string;
@@ -28,6 +39,7 @@ export interface Scene {
   bodies: { name: string; link: number; mass: number; pose: Pose }[];
   links: { mass: number; com: [number, number, number]; tree: number }[];
   shapes: Shape[];
+  rods?: Rod[];
   joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
   actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
   numbers: { name: string; unit: string }[];

@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { CoarseMesh, CoarsePart } from "./coarse";
 import { Light } from "./light";
-import { Scene, Shape } from "./messages";
+import { Rod, Scene, Shape } from "./messages";
 import { geometryKey, makeGeometry } from "./shapes";
 
 const MAX_COARSE_VERTICES = 400; // of a shape; what has more is drawn by the graphics card, or what stands for it
@@ -13,6 +13,7 @@ interface Group {
   shapes: number[]; // of the scene, in the order of instances
   collides: boolean;
   coarse: THREE.BufferGeometry | null; // null: the fine one serves
+  inRod: boolean; // drawn by tubes.ts; shown here as what collides
 }
 
 export class Solids {
@@ -21,6 +22,7 @@ export class Solids {
   private places: { group: Group; instance: number }[] = []; // by shape
   private local: THREE.Matrix4[] = []; // shape in its link
   private shapes: Shape[] = [];
+  private rods: Rod[] = [];
   private merged: CoarseMesh[] = [];
   private isFine = true;
   private collision = false;
@@ -37,12 +39,13 @@ export class Solids {
     this.groups = [];
     this.places = [];
     this.shapes = scene.shapes;
+    this.rods = scene.rods ?? [];
     this.local = scene.shapes.map(({ pose: p }) => new THREE.Matrix4().compose(
       new THREE.Vector3(p[0], p[1], p[2]), new THREE.Quaternion(p[3], p[4], p[5], p[6]), new THREE.Vector3(1, 1, 1)));
     const members = new Map<string, number[]>();
     scene.shapes.forEach((shape, index) => {
       if (shape.type === "half_space") return;
-      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides}`;
+      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides} ${this.isInRod(shape)}`;
       const list = members.get(key);
       if (list) list.push(index);
       else members.set(key, [index]);
@@ -51,15 +54,18 @@ export class Solids {
     this.show();
   }
 
+  private isInRod(shape: Shape): boolean {
+    return this.rods.some((rod) => shape.link >= rod.first_link && shape.link < rod.first_link + rod.num_links);
+  }
   private addGroup(shapes: number[]) {
     const first = this.shapes[shapes[0]], opacity = first.rgba[3];
     const material = new THREE.MeshStandardMaterial({
       roughness: 0.55, metalness: 0, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
     });
-    const coarse = makeGeometry(first, false);
+    const coarse = makeGeometry(first, false), inRod = this.isInRod(first);
     const group: Group = {
       mesh: new THREE.InstancedMesh(makeGeometry(first, true), material, shapes.length), shapes, collides: first.collides,
-      coarse: coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
+      inRod, coarse: !inRod && coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
     };
     group.mesh.castShadow = group.mesh.receiveShadow = opacity > 0.5;
     group.mesh.frustumCulled = false;
@@ -129,7 +135,7 @@ export class Solids {
   private show() {
     const coarse = !this.isFine && !this.collision && this.visual;
     for (const g of this.groups) {
-      const wanted = this.collision ? g.collides : this.visual || g.collides;
+      const wanted = this.collision ? g.collides : !g.inRod && (this.visual || g.collides);
       g.mesh.visible = wanted && !(coarse && g.coarse);
     }
     this.merged.forEach((m) => (m.mesh.visible = coarse));

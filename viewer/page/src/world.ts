@@ -6,6 +6,7 @@ import { Floor } from "./floor";
 import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
 import { Solids } from "./solids";
+import { Tubes } from "./tubes";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
@@ -50,6 +51,7 @@ export class World {
   dirty = true; // something changed since the last drawing
 
   private solids = new Solids();
+  private tubes = new Tubes();
   private own: THREE.Color[] = []; // by shape
   private root = new THREE.Group();
   private axes: THREE.Object3D[] = [];
@@ -93,7 +95,7 @@ export class World {
     this.dragLine.visible = false;
     this.dragLine.renderOrder = 10;
     this.dragLine.frustumCulled = false;
-    this.scene.add(this.root, this.solids.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
+    this.scene.add(this.root, this.solids.object, this.tubes.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
   }
 
   build(message: Scene) {
@@ -116,6 +118,7 @@ export class World {
     });
     message.shapes.forEach((shape) => { if (shape.type === "half_space") this.floor.addPlane(shape.pose); });
     this.solids.build(message);
+    this.tubes.build(message);
     this.solids.setFine(this.look !== "coarse", this.light);
     this.recolor();
     this.makeFramesAndCenters(message);
@@ -196,6 +199,7 @@ export class World {
       this.links[l].updateMatrix();
     }
     this.solids.place(this.links);
+    this.tubes.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
     if (this.coloring === "islands" || this.coloring === "sleeping") this.recolor();
     if (this.follow > 0) {
@@ -221,7 +225,7 @@ export class World {
   recolor() {
     const count = new Map<number, number>();
     this.frame?.islands.forEach((island) => count.set(island, (count.get(island) ?? 0) + 1));
-    this.solids.color((shape) => {
+    const colorOf = (shape: number) => {
       const link = this.message!.shapes[shape].link;
       if (this.coloring === "body" && link > 0) return PALETTE_COLORS[link % PALETTE.length];
       if (this.coloring === "islands" && link > 0 && this.frame) {
@@ -230,12 +234,15 @@ export class World {
       }
       if (this.coloring === "sleeping" && link > 0 && this.frame?.asleep?.[link - 1]) return ASLEEP;
       return this.own[shape];
-    });
+    };
+    this.solids.color(colorOf);
+    this.tubes.color(colorOf);
     this.dirty = true;
   }
 
   setShapes() {
     this.solids.setShown(this.showCollision, this.showVisual);
+    this.tubes.setShown(!this.showCollision);
     this.dirty = true;
   }
   setFrames(on: boolean) { this.axes.forEach((a) => (a.visible = on)); this.dirty = true; }
