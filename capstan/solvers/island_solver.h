@@ -23,7 +23,8 @@ constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved
 constexpr int kMaxHalvings = 4;
 
 // Law coulomb: up to so many contacts of an island its friction is settled, by so many products in a round.
-constexpr int kExactContacts = 512, kMostKrylov = 20;
+// Of contacts among trees, and of all: those of other objects share no faces.
+constexpr int kExactContacts = 32, kMostExactContacts = 512, kMostKrylov = 20;
 
 struct IslandResult {
   bool converged = false;
@@ -258,7 +259,7 @@ struct IslandSolver {
   std::vector<WorstContact> worst_contacts;
 
   // coulomb.cc
-  using BoundVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kExactContacts, 1>;  // [contacts]
+  using BoundVector = Eigen::Map<VecX, Eigen::Aligned16>;  // [contacts]
   IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                              std::span<const int> idle);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
@@ -269,6 +270,7 @@ struct IslandSolver {
   void leave_base();
   void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
+  bool has_exact_friction() const;
   void apply_bounds(const BoundVector& change);
   struct Bound {
     double n0 = 0;                   // [N s]
@@ -279,9 +281,13 @@ struct IslandSolver {
     double size = 0;                 // [N s] of the impulse with n
     Vec2 derivative = Vec2::Zero();  // of friction by n0
   };
-  std::vector<Bound> bounds;  // [contacts] of the law coulomb; empty for others
-  std::array<BoundVector, kMostKrylov + 1> krylov;
-  BoundVector bound_change;
+  std::vector<Bound> bounds;         // [contacts] of the law coulomb; empty for others
+  std::vector<double> bound_values;  // of the vectors below; memory only grows
+  BoundVector krylov(int i) {
+    const int n = system.num_contacts();
+    return {bound_values.data() + static_cast<long>(i) * (n + n % 2), n};
+  }
+  BoundVector bound_change() { return krylov(kMostKrylov + 1); }
 
   // line_search.cc
   void solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
