@@ -11,18 +11,18 @@
 // transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
 // A step balances momentum with the forces that the rod has at its end (midpoint: in its middle), contact
-// included: A is the tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or, where
-// that is not positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta acts on
-// the change of strains in the step, so that it does not damp a rigid motion, however fast.
+// included: A is the tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or,
+// where that is not positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta
+// acts on the change of strains in the step, so that it does not damp a rigid motion, however fast.
 //
 // A clamped edge holds its direction at its middle: a cantilever is free from there on. Held dofs keep the
 // velocity they have, zero or what the state is given: no force changes it.
 //
 // Limits: no shear, no warping, sections stay as they are when stretched. The section's rotary inertia acts
 // about the edge alone, without gyroscopic moment. Shapes on edges have the length at rest: capsules leave no
-// gap while an edge is stretched by less than a diameter; boxes leave a wedge at each bend. An edge that turns by
-// about a right angle in one step may take either way round. Midpoint does not damp vibrations that are faster
-// than the step: without beta they may grow until a step fails.
+// gap while an edge is stretched by less than a diameter; boxes leave a wedge at each bend. An edge that
+// turns by about a right angle in one step may take either way round. Midpoint does not damp vibrations that
+// are faster than the step: without beta they may grow until a step fails.
 //
 // Source: as physics/rod_energy.h.
 #pragma once
