@@ -10,25 +10,19 @@
 // frames at each joint of two edges, counted in whole turns, too. Directors go with the edges by parallel
 // transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
-// A takes the exact K where an element (an edge, a joint) is positive definite together with its share of M,
-// and else less of it (physics/rod_system.cc). Rayleigh's beta acts on the rates of strains, K without the
-// stresses' part, so that it does not damp a rigid motion.
-//
-// Contact changes v by A^-1 J^T impulse, from the free motion. That of a taut rope around a post leads
-// through the post, where its tension and its A are others. So forces are taken as linear in v by default,
-// continued by A from those at v0: a rope that rests or slides steadily has its exact forces, and one Newton
-// step solves the free motion. Without RodSpec::linearized the free motion is solved to the end, large turns
-// in one step are exact, and midpoint keeps the angular momentum; but a rope under 1 N, half around a post of
-// 30 mm, holds 67 % more than exp(mu phi) at 1 ms, where the default is 0.5 % off.
+// A step balances momentum with the forces that the rod has at its end (midpoint: in its middle), contact
+// included: A is the tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or,
+// where that is not positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta
+// acts on the change of strains in the step, so that it does not damp a rigid motion, however fast.
 //
 // A clamped edge holds its direction at its middle: a cantilever is free from there on. Held dofs keep the
 // velocity they have, zero or what the state is given: no force changes it.
 //
 // Limits: no shear, no warping, sections stay as they are when stretched. The section's rotary inertia acts
 // about the edge alone, without gyroscopic moment. Shapes on edges have the length at rest: capsules leave no
-// gap while an edge is stretched by less than a diameter; boxes leave a wedge at each bend. Linearized forces
-// are not safe where edges turn much in one step: a rope of 0.7 g that 1 N pulled off its post at 1 ms flew
-// apart; solved for, its free motion did not converge.
+// gap while an edge is stretched by less than a diameter; boxes leave a wedge at each bend. An edge that
+// turns by about a right angle in one step may take either way round. Midpoint does not damp vibrations that
+// are faster than the step: without beta they may grow until a step fails.
 //
 // Source: as physics/rod_energy.h.
 #pragma once

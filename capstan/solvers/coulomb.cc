@@ -8,8 +8,9 @@
 // Where motion goes on much as in the last step, so that a solve can start from the velocities before it,
 // those impulses are good bounds. Where it does not (a hit, a fall), bounds follow the impulses of the first
 // iterations: an island in motion is not to find the answer in which the bounds of yesterday jam it. In
-// islands of at most kExactContacts contacts, what is left then is done by Newton's method for n0. A change x
-// of the bounds moves the answer, and that the impulses,
+// islands of at most kExactContacts contacts (those of rods do not count, up to kMostExactContacts), what is
+// left then is done by Newton's method for n0. A change x of the bounds moves the answer, and that the
+// impulses,
 //
 //   H dv = J^T B x,   dn = -diag(n') J_n dv,     B = d gamma_t / d n0,  n' >= 0 the slope of the normal law,
 //
@@ -133,7 +134,8 @@ bool IslandSolver::find_bound_change() {
   gradient = momentum - impulse;
   if (!system.solve(group_hessian, dof_hessian, gradient, dv)) return false;
   // GMRES.
-  krylov_values.resize((kMostKrylov + 2) * ((n + 7) / 8 * 8));
+  const std::size_t size_of_all = static_cast<std::size_t>(kMostKrylov + 2) * (n + n % 2);
+  if (bound_values.size() < size_of_all) bound_values.resize(size_of_all);
   BoundVector change = bound_change();
   double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
   BoundVector first = krylov(0);
@@ -144,8 +146,7 @@ bool IslandSolver::find_bound_change() {
   rest[0] = size;
   int m = 0;
   while (m < kMostKrylov && std::abs(rest[m]) > kKrylovTolerance * size) {
-    const BoundVector last = krylov(m);
-    BoundVector next = krylov(m + 1);
+    BoundVector last = krylov(m), next = krylov(m + 1);
     apply_bounds(last);
     for (int i = 0; i < n; ++i) next[i] = last[i] + bounds[i].slope * contact_dv[i].z();
     for (int j = 0; j <= m; ++j) {
@@ -215,10 +216,21 @@ void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonW
   *total = result;
 }
 
+bool IslandSolver::has_exact_friction() const {
+  int among_trees = 0;
+  for (int g = 0; g < system.num_groups(); ++g) {
+    const ConstraintGroup& c = system.group(g);
+    bool trees_only = true;
+    for (int p = c.part_begin; p < c.part_end && trees_only; ++p)
+      trees_only = problem().model->objects[problem().object_of(problem().parts[p])].is_tree();
+    if (trees_only) among_trees += c.contact_end - c.contact_begin;
+  }
+  return among_trees <= kExactContacts && system.num_contacts() <= kMostExactContacts;
+}
+
 IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known,
                                          bool go_on, std::span<const int> idle) {
-  const bool is_exact =
-      system.num_contacts() <= (system.has_trees_only() ? kExactContacts : kExactContactsOfRods);
+  const bool is_exact = has_exact_friction();
   const int followed = is_exact ? kFollowed : kFollowedRoughly;
   IslandResult result;
   for (const bool follows : {false, true}) {
@@ -281,9 +293,9 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
                         kLargest * std::max(b.best_n, b.best_n0));
     }
     if (is_better) {
-      BoundVector change = krylov(0);
-      for (int i = 0; i < n; ++i) change[i] = bounds[i].n0 - bounds[i].best_n0;
-      apply_bounds(change);
+      BoundVector moved = krylov(0);
+      for (int i = 0; i < n; ++i) moved[i] = bounds[i].n0 - bounds[i].best_n0;
+      apply_bounds(moved);
       v += Adv;
     }
     solve_with_bounds(options, known, idle, total);

@@ -22,9 +22,9 @@ constexpr double kMassFactor = 3;
 constexpr double kGoodMerit = 0.9;  // of the merit before: a step is not halved any more
 constexpr int kMaxHalvings = 4;
 
-// Law coulomb: up to so many contacts of an island its friction is settled, by so many products in a round. A
-// rope around a post has more of them than bodies in a heap, and all of its friction hangs on them.
-constexpr int kExactContacts = 32, kExactContactsOfRods = 512, kMostKrylov = 20;
+// Law coulomb: up to so many contacts of an island its friction is settled, by so many products in a round.
+// Of contacts among trees, and of all: those of other objects share no faces.
+constexpr int kExactContacts = 32, kMostExactContacts = 512, kMostKrylov = 20;
 
 struct IslandResult {
   bool converged = false;
@@ -259,7 +259,7 @@ struct IslandSolver {
   std::vector<WorstContact> worst_contacts;
 
   // coulomb.cc
-  using BoundVector = Eigen::Map<VecX>;  // [contacts]
+  using BoundVector = Eigen::Map<VecX, Eigen::Aligned16>;  // [contacts]
   IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                              std::span<const int> idle);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
@@ -270,6 +270,7 @@ struct IslandSolver {
   void leave_base();
   void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
+  bool has_exact_friction() const;
   void apply_bounds(const BoundVector& change);
   struct Bound {
     double n0 = 0;                   // [N s]
@@ -280,11 +281,11 @@ struct IslandSolver {
     double size = 0;                 // [N s] of the impulse with n
     Vec2 derivative = Vec2::Zero();  // of friction by n0
   };
-  std::vector<Bound> bounds;          // [contacts] of the law coulomb; empty for others
-  std::vector<double> krylov_values;  // of kMostKrylov + 2 vectors; grows only
-  BoundVector krylov(int m) {
-    const std::ptrdiff_t n = system.num_contacts(), stride = (n + 7) / 8 * 8;
-    return {krylov_values.data() + m * stride, n};
+  std::vector<Bound> bounds;         // [contacts] of the law coulomb; empty for others
+  std::vector<double> bound_values;  // of the vectors below; memory only grows
+  BoundVector krylov(int i) {
+    const int n = system.num_contacts();
+    return {bound_values.data() + static_cast<long>(i) * (n + n % 2), n};
   }
   BoundVector bound_change() { return krylov(kMostKrylov + 1); }
 

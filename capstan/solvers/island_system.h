@@ -35,7 +35,6 @@ struct IslandSystem {
   int num_blocks() const { return static_cast<int>(pattern_.sizes.size()); }
   int num_groups() const { return island->group_end - island->group_begin; }
   int num_contacts() const { return contact_start.back(); }
-  bool has_trees_only() const { return has_trees_only_; }
   int num_rows(int g) const { return groups_[g].rows; }
   int num_dof_laws() const { return island->dof_law_end - island->dof_law_begin; }
   const ConstraintGroup& group(int g) const {

@@ -9,9 +9,11 @@ namespace {
 
 constexpr int kMostPasses = 60, kMostHalvings = 12;
 constexpr double kSmallError = 1e-6;  // of the impulses on an object
-constexpr int kManyPasses = 10;       // after which the tolerance of the convex problem will do
-constexpr double kTrusted = 0.1;      // of what a tangent changes: its error, where no line search is needed
-constexpr double kEnough = 1e-3;      // of the promised fall of the potential
+// After so many passes: solves that settle friction differ by that much.
+constexpr int kManyPasses = 10;
+constexpr double kRoughError = 1e-5;
+constexpr double kTrusted = 0.1;  // of what a tangent changes: its error, where no line search is needed
+constexpr double kEnough = 1e-3;  // of the promised fall of the potential
 constexpr double kRoundOff = 1e-12;
 
 // The lowest object of the island.
@@ -135,8 +137,7 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
     for (int i = first; i < n; ++i) {
       if (is_still(i)) continue;
       ObjectMotion& own = motion_of(model, *motion, i);
-      const double tolerance =
-          pass < kManyPasses ? kSmallError : std::max(kSmallError, options.relative_tolerance);
+      const double tolerance = pass < kManyPasses ? kSmallError : kRoughError;
       const TangentError e = calc_tangent_error(step, i, newton->v, tolerance, motion);
       own.converged = e.is_small;
       if (e.is_small) continue;
