@@ -125,7 +125,9 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
   const int n = model.num_objects(), first = static_cast<int>(model.trees.size());
   if (first == n) return -1;
   const Islands& islands = newton->islands;
-  const auto is_still = [&](int i) { return (!asleep.empty() && asleep[i] != 0) || newton->is_reused[i] != 0; };
+  const auto is_still = [&](int i) {
+    return (!asleep.empty() && asleep[i] != 0) || newton->is_reused[i] != 0;
+  };
   for (int i = first; i < n && has_impacts; ++i) {
     if (!is_still(i)) find_added_impulses(step, i, motion);
   }
