@@ -88,7 +88,7 @@ TEST_P(EverySolver, SolvesDefinite) {
 
 TEST_P(EverySolver, SolvesRedundantContacts) {
   const Tally tally = run(GetParam(), 3000, 8, random_redundant, !is_sweep(GetParam()));
-  EXPECT_GE(tally.solved, 2900);
+  EXPECT_GE(tally.solved, GetParam().solve == solve_projected_jacobi ? 2900 : 2950);  // the slowest of all
   EXPECT_LE(tally.worst, 1e-7);
 }
 
