@@ -39,8 +39,8 @@ void compare(const char* kind, const Make& make, bool is_unique) {
     const LcpResult result = solve_lemke(problem);
     ours += result.status == LcpStatus::solved;
     const std::optional<VecX> other = solve_with_siconos(problem, SICONOS_LCP_LEMKE);
-    // It is graded by the same judge.
-    if (!other || natural_residual(problem, *other) > 1e-6) continue;
+    // It is graded by the same judge, to the same tolerance.
+    if (!other || natural_residual(problem, *other) > 1e-10) continue;
     ++theirs;
     if (!is_unique) continue;
     worst = std::max(worst, (calc_w(problem, result.z) - calc_w(problem, *other)).cwiseAbs().maxCoeff());
