@@ -140,6 +140,7 @@ inline std::optional<VecX> enumerate(const LcpProblem& p, double tolerance = 1e-
       const VecX w = p.M * z + p.q;
       for (int i = 0; i < n; ++i) {
         if (side[i] == 1) valid &= z[i] >= p.lower[i] - tolerance && z[i] <= p.upper[i] + tolerance;
+        if (side[i] == 1) valid &= std::abs(w[i]) <= tolerance;  // else the system was all but singular
         if (p.lower[i] == p.upper[i]) continue;
         if (side[i] == 0) valid &= w[i] >= -tolerance;
         if (side[i] == 2) valid &= w[i] <= tolerance;

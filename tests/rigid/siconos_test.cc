@@ -39,10 +39,16 @@ void compare(const char* kind, const Make& make, bool is_unique) {
     const LcpResult result = solve_lemke(problem);
     ours += result.status == LcpStatus::solved;
     const std::optional<VecX> other = solve_with_siconos(problem, SICONOS_LCP_LEMKE);
-    // It is graded by the same judge.
-    if (!other || natural_residual(problem, *other) > 1e-6) continue;
+    // Graded without scale, as it grades itself.
+    if (!other || calc_w(problem, *other).cwiseMin(*other).cwiseAbs().maxCoeff() > 1e-9) continue;
     ++theirs;
     if (!is_unique) continue;
+    const double difference = (calc_w(problem, result.z) - calc_w(problem, *other)).cwiseAbs().maxCoeff();
+    if (difference > 1e-6) {
+      std::printf("    %d: residuals %.1e, Siconos %.1e; z up to %.1e and %.1e; scale %.1e to %.1e\n", k,
+                  result.residual, natural_residual(problem, *other), result.z.maxCoeff(), other->maxCoeff(),
+                  lcp_scale(problem).minCoeff(), lcp_scale(problem).maxCoeff());
+    }
     worst = std::max(worst, (calc_w(problem, result.z) - calc_w(problem, *other)).cwiseAbs().maxCoeff());
   }
   std::printf("  %s: %d of 500 solved, Siconos %d; w differs by %.1e\n", kind, ours, theirs, worst);
