@@ -1,6 +1,6 @@
-// Fixed points of x = P(x - r u), P the projection to what the model allows. Each block has its r: it starts
-// at 1 / trace of its W, shrinks where an iteration moved it more than the one before, and grows slowly
-// again.
+// Fixed points of x = P(x - r u), P the projection to what the model allows, r = omega / trace of the block's
+// W. Block after block, omega is 1. All at a time, contacts of one body add up: omega shrinks whenever the
+// residual has grown, and the best x goes on.
 //
 // Source: Contact course 3.4 (proximal operators, blocked and adaptive r-factors).
 #include <algorithm>
@@ -11,37 +11,44 @@
 namespace capstan {
 namespace {
 
-constexpr double kShrink = 0.7, kGrow = 1.02;
+constexpr double kShrink = 0.7, kLeast = 1e-3;  // of omega
+constexpr double kGrown = 1.5;                  // of the least residual: that is growth
 constexpr int kSweepsBetweenLooks = 5;
 
 template <bool kAllAtATime>
 RigidResult solve(const RigidProblem& problem, const VecX& start) {
   RigidResult result;
   result.x = start;
-  VecX dv = problem.calc_dv(result.x), dv_next;
-  std::vector<double> r(problem.blocks.size()), last(problem.blocks.size(), INFINITY);
-  for (std::size_t k = 0; k < r.size(); ++k) r[k] = problem.blocks[k].rho;
+  VecX dv = problem.calc_dv(result.x), dv_next, best_x = start;
+  double omega = 1, best = INFINITY;
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
     if (result.iterations % kSweepsBetweenLooks == 0) {
       result.residual = problem.calc_residual(result.x);
       result.history.push_back(result.residual);
       result.converged = result.residual <= problem.options().tolerance;
-      if (result.converged || !std::isfinite(result.residual)) break;
+      if (result.converged) break;
+      if (result.residual < best) {
+        best = result.residual;
+        best_x = result.x;
+      } else if (kAllAtATime && omega > kLeast && !(result.residual <= kGrown * best)) {
+        omega *= kShrink;
+        result.x = best_x;
+        dv = problem.calc_dv(result.x);
+      }
     }
-    dv_next = dv;
+    if (kAllAtATime) dv_next = dv;
     VecX& target = kAllAtATime ? dv_next : dv;
-    for (std::size_t k = 0; k < r.size(); ++k) {
-      const RigidBlock& block = problem.blocks[k];
+    for (const RigidBlock& block : problem.blocks) {
       const Vec3 x = RigidProblem::segment(block, result.x), u = problem.calc_u(block, dv, x);
-      const Vec3 next = problem.project(block, x - r[k] * problem.conditioned(block, u));
-      const double change = (next - x).norm();
-      r[k] = change > last[k] ? std::max(kShrink * r[k], 1e-4 * block.rho)
-                              : std::min(kGrow * r[k], 1.9 * block.rho);
-      last[k] = change;
+      const Vec3 next = problem.project(block, x - omega * block.rho * problem.conditioned(block, u));
       problem.add_impulse(block, next - x, &target);
       RigidProblem::set_segment(block, next, &result.x);
     }
     if (kAllAtATime) dv.swap(dv_next);
+  }
+  if (!result.converged) {
+    result.x = best_x;
+    result.residual = best;
   }
   return result;
 }

@@ -32,7 +32,7 @@ inline constexpr std::array<const char*, 3> kRigidModelNames = {"ncp", "ccp", "b
 struct RigidOptions {
   RigidModel model = RigidModel::ncp;
   double erp = 0.2;         // part of an overlap that is undone in a step
-  double tolerance = 1e-8;  // of the residual
+  double tolerance = 1e-6;  // of the residual
   int max_iterations = 10000;
   bool operator==(const RigidOptions&) const = default;
 };

@@ -33,8 +33,7 @@ const RigidSolver* find_rigid_solver(const std::string& name);  // null: there i
 
 // One block after the other, each solved exactly with all others as they are.
 RigidResult solve_gauss_seidel(const RigidProblem& problem, const VecX& start);
-// The same with projections x <- P(x - r u) in place of exact solutions, r of each block adapted to how they
-// contract; and all blocks at a time.
+// The same with projections x <- P(x - r u) in place of exact solutions; and all blocks at a time.
 RigidResult solve_proximal_gauss_seidel(const RigidProblem& problem, const VecX& start);
 RigidResult solve_proximal_jacobi(const RigidProblem& problem, const VecX& start);
 // Convex models only: accelerated projected gradient with restarts; alternating directions.
