@@ -133,6 +133,10 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   fmt::print("{}: {} dofs, integrator {}, dt {:g} s\n",
              loaded.model.name.empty() ? loaded.path : loaded.model.name, loaded.model.num_velocities(),
              integrator_name(step.integrator), step.dt);
+  if (step.rigid.is_on)
+    row("rigid contact",
+        fmt::format("model {}, solver {}, without restitution; not judged",
+                    kRigidModelNames[static_cast<int>(step.rigid.options.model)], step.rigid.solver));
   row("simulated time", fmt::format("{:g} s, to t = {:g} s", s.simulated, state.time));
   row("wall time", fmt::format("{:.3f} s", s.wall));
   row("real-time factor", fmt::format("{:.3g}", s.simulated / std::max(s.wall, 1e-9)));
@@ -152,7 +156,7 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   if (s.mean_contacts > 0) {
     row("contacts", fmt::format("{:.1f} on average, {:.2f} iterations, deepest {:.3f} mm", s.mean_contacts,
                                 s.mean_iterations, 1e3 * s.deepest));
-    if (step.judge) print_judge(s.judge, step);
+    if (step.judge && !step.rigid.is_on) print_judge(s.judge, step);
     const ContactLaw law = step.contact.law;
     if (traits(law).lags && s.out_of_cone > 0) {
       fmt::print(
@@ -180,6 +184,8 @@ int run(const RunOptions& options) {
   choose_step_options({}, options.dt, options.integrator);
   choose_contact_law({}, options.contact_law);  // wrong options are told before a scene is read
   choose_rigid({}, options.model, options.solver);
+  if (!options.model.empty() && !options.contact_law.empty())
+    throw UsageError("--model takes the place of a contact law; leave --contact-law or --model out");
   if (!options.model.empty() &&
       !(options.record.empty() && options.checkpoint.empty() && options.resume.empty()))
     throw UsageError(

@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <fmt/core.h>
+
+#include <string>
 
 #include "capstan/rigid/rigid_solvers.h"
 #include "capstan/step/solve_contacts.h"
@@ -12,6 +14,19 @@ void StepRun::solve_rigid() {
                      "choose one that docs/solvers.md lists for it");
   const RigidProblem problem(w.problem, w.contacts, options.rigid.options);
   const RigidResult result = solver->solve(problem, VecX::Zero(problem.num_rows()));
+  if (!result.converged && options.fail_if_not_converged) {
+    std::string others;
+    for (const RigidSolver& other : rigid_solvers()) {
+      if (&other != solver && other.takes(options.rigid.options.model))
+        others += (others.empty() ? "" : ", ") + std::string(other.name);
+    }
+    throw StepFailure(fmt::format(
+        "step {} at t = {:g} s failed: solver {} of model {} did not converge (residual {:.1e} "
+        "after {} iterations, {:g} is asked for). Other solvers of this model: {}; or let the run "
+        "go on with the last iterate, or take a contact law, which is not rigid",
+        state.step, state.time, solver->name, kRigidModelNames[static_cast<int>(options.rigid.options.model)],
+        result.residual, result.iterations, options.rigid.options.tolerance, others));
+  }
   w.newton.v = w.motion.v_star + problem.calc_dv(result.x);
   w.newton.impulse.assign(w.problem.contacts.size(), Vec3::Zero());
   w.newton.law_impulse.assign(w.problem.laws.size(), 0);
