@@ -19,6 +19,7 @@ namespace capstan {
 namespace {
 
 constexpr int kIterationsBetweenLooks = 5;
+constexpr int kBetweenChanges = 20, kLastChange = 400;  // of rho: with a rho that stays ADMM converges
 
 VecX project(const RigidProblem& problem, const VecX& x) {
   VecX y = VecX::Zero(x.size());
@@ -92,7 +93,8 @@ RigidResult solve_admm(const RigidProblem& problem, const VecX& start) {
     before = result.x;
     result.x = project(problem, x + z);
     z += x - result.x;
-    if (result.iterations % 20 != 19) continue;
+    if (result.iterations % kBetweenChanges != kBetweenChanges - 1 || result.iterations > kLastChange)
+      continue;
     const double primal = (x - result.x).norm(), dual = (result.x - before).norm();
     const double scale = primal > 10 * dual ? 2 : dual > 10 * primal ? 0.5 : 1;
     if (scale == 1) continue;
