@@ -78,6 +78,13 @@ std::string actuator(const std::string& keys) {
   return pendulum("", "actuators: [{" + keys + "}]\n");
 }
 
+// A rope that is held at one end, swings and hits the ground.
+std::string rope(const std::string& keys) {
+  return "shapes: [{type: half_space}]\nrods: [{name: r, line: {from: [0, 0, 0.2], to: [0.3, 0, 0.2]}, " +
+         keys + "}]\n";
+}
+const std::string kRope = "edges: 10, diameter: 0.01, density: 1000, young_modulus: 1e6";
+
 const std::string kSap = "contact_law: sap";
 
 std::vector<Case> cases() {
@@ -87,6 +94,28 @@ std::vector<Case> cases() {
       "0.1]}}]\nconstraints: [{";
   return {
       {"The file/initial", pendulum("", "%"), "", "initial: {q: {a: 0.2}}\n"},
+      {"The file/rods", "%", "bodies: []\n", rope(kRope)},
+      // rods
+      {"rods/line", "rods: [{name: r, line: {from: [0, 0, 0.2], to: [%, 0, 0.2]}, " + kRope + "}]\n", "0.3",
+       "0.4"},
+      {"rods/edges", rope("edges: %, diameter: 0.01, density: 1000, young_modulus: 1e6"), "10", "11"},
+      {"rods/diameter",
+       rope("edges: 10, diameter: %, density: 1000, young_modulus: 1e6, fixed_nodes: [first]"), "0.01",
+       "0.02"},
+      {"rods/density",
+       rope("edges: 10, diameter: 0.01, density: %, young_modulus: 1e6, fixed_nodes: [first]"), "1000",
+       "2000"},
+      {"rods/young_modulus",
+       rope("edges: 10, diameter: 0.01, density: 1000, young_modulus: %, fixed_nodes: [first]"), "1e6",
+       "1e7"},
+      {"rods/damping", rope(kRope + ", fixed_nodes: [first]%"), "", ", damping: {beta: 0.01}"},
+      {"rods/fixed_nodes", rope(kRope + "%"), "", ", fixed_nodes: [first]"},
+      {"rods/clamped_edges", rope(kRope + "%"), "", ", clamped_edges: [first]"},
+      {"rods/velocity", rope(kRope + "%"), "", ", velocity: [1, 0, 0]"},
+      {"rods/stretch", rope(kRope + "%"), "", ", stretch: 0.01"},
+      {"rods/collides", rope(kRope + "%"), "", ", collides: false"},
+      {"rods/group_bits", rope(kRope + "%"), "", ", group_bits: 2, mask_bits: 2"},
+      {"rods/mask_bits", rope(kRope + ", group_bits: 2%"), "", ", mask_bits: 2"},
       // options
       {"options/gravity", slide("options"), "", "gravity: [0, 0, -5]"},
       {"options/dt", slide("options"), "", "dt: 0.004"},
@@ -358,6 +387,25 @@ const std::map<std::string, std::string> kNotSimulated = {
     {"actuators/name", "a name"},
     {"constraints/name", "a name"},
     {"keyframes and initial/name", "a name"},
+    {"rods/angles", "io/yaml_rods_test.cc"},
+    {"rods/arc", "io/yaml_rods_test.cc"},
+    {"rods/attach", "step/rod_attachment_test.cc"},
+    {"rods/body", "io/yaml_rods_test.cc"},
+    {"rods/circle", "io/yaml_rods_test.cc"},
+    {"rods/closed", "io/yaml_rods_test.cc"},
+    {"rods/color", "is drawn"},
+    {"rods/director", "io/yaml_rods_test.cc"},
+    {"rods/file", "io/yaml_rods_test.cc"},
+    {"rods/fixed_angles", "io/yaml_rods_test.cc"},
+    {"rods/helix", "io/yaml_rods_test.cc"},
+    {"rods/margin", "io/yaml_rods_test.cc"},
+    {"rods/material", "io/yaml_rods_test.cc"},
+    {"rods/name", "a name"},
+    {"rods/points", "io/yaml_rods_test.cc"},
+    {"rods/poisson_ratio", "io/yaml_rods_test.cc"},
+    {"rods/rest", "io/yaml_rods_test.cc"},
+    {"rods/rest_lengths", "io/yaml_rods_test.cc"},
+    {"rods/section", "io/yaml_rods_test.cc"},
     {"controls/time", "step/schedule_test.cc"},
     {"controls/interpolate", "step/schedule_test.cc"},
     {"controls/keyframe", "step/schedule_test.cc"},
