@@ -42,10 +42,10 @@ struct StepRun {
   // Solves with the contacts found by collide(), and revises them. False: something that sleeps was touched
   // and woke, so that the step has to begin anew.
   bool solve_contacts();
-  // Until forces of objects are those at the velocities of the answer, unless that is a rough one.
-  void relinearize_objects(const NewtonOptions& newton, const StageScope& scope);
   // The same with a complementarity model, without rounds: contacts are those that collide() found.
   void solve_rigid();
+  // Solves on until forces of objects are those at the velocities of the answer, unless that is a rough one.
+  void relinearize_objects(const NewtonOptions& newton, const StageScope& scope);
 };
 
 }  // namespace capstan

@@ -61,22 +61,12 @@ void hang(double other) {
 }
 // [example]
 
+#include "tests/support/page.h"
+
 namespace {
 
-std::string read_text(const std::string& file) {
-  std::ifstream in(CAPSTAN_SOURCE_DIR "/" + file);
-  EXPECT_TRUE(in.good()) << file;
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::string between(const std::string& text, const std::string& begin, const std::string& end) {
-  const std::size_t a = text.find(begin);
-  EXPECT_NE(a, std::string::npos) << begin;
-  if (a == std::string::npos) return "";
-  return text.substr(a + begin.size(), text.find(end, a + begin.size()) - a - begin.size());
-}
+using capstan::test::between;
+using capstan::test::read_text;
 
 TEST(RodsPage, ShowsTheProgramOfThisFile) {
   EXPECT_EQ(between(read_text("docs/rods.md"), "```cpp\n", "```"),
