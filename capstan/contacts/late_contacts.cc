@@ -131,7 +131,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   const bool is_known =
       (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance && (is_convex_pair || is_foreseen);
   if (is_known && is_foreseen) return false;
-  if (!can_collide(sa.collider.type, sb.collider.type)) return false;
+  if (!can_touch(sa, sb)) return false;
   const Known known = find_contacts(model, contacts, shape_a, shape_b);
   return !(known.any && known.plain ? is_known : is_foreseen);
 }
@@ -236,7 +236,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
       const int first = static_cast<int>(points.size());
       const Transform X_WA = shape_pose(model, w->end, a), X_WB = shape_pose(model, w->end, b);
-      collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, 0, &points);
+      collide(collider_of(model, w->end, a), X_WA, collider_of(model, w->end, b), X_WB, 0, &points);
       // What covers them has contacts of its own.
       if (drop_covered(model, a, X_WA, b, X_WB, first, &points)) points.resize(first);
       w->points_end[k] = static_cast<int>(points.size());

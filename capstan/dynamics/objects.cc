@@ -50,6 +50,10 @@ void place_object(const Model& model, const VecX& q, int id, Placement* placemen
   const int n = object.link_end - object.link_begin;
   object.physics->place(own, {placement->X_WL.data() + object.link_begin, static_cast<std::size_t>(n)});
   if (n > 0) placement->origin[id] = placement->X_WL[object.link_begin].p;
+  for (int k = object.flexible_begin; k < object.flexible_end; ++k) {
+    const int carrier = model.shapes[model.flexible_shapes[k]].link - object.link_begin;
+    object.physics->bend(own, carrier, &placement->flexible[k]);
+  }
 }
 
 void place_objects(const Model& model, const VecX& q, Placement* placement) {

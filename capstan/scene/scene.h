@@ -217,7 +217,8 @@ struct Constraint {
 
 // --- What has no joints --------------------------------------------------------------------------------
 
-struct RodSpec;  // scene/rod.h, for who reads Scene::rods
+struct RodSpec;       // scene/rod.h, for who reads Scene::rods
+struct SoftBodySpec;  // scene/soft_body.h
 
 // --- States and options ------------------------------------------------------------------------------------
 
@@ -273,6 +274,7 @@ struct Scene {
   std::vector<Actuator> actuators;
   std::vector<Constraint> constraints;
   std::vector<RodSpec> rods;
+  std::vector<SoftBodySpec> soft_bodies;
   std::vector<Keyframe> keyframes;
   std::vector<ControlPoint> controls;  // over time; in the order of time
   std::vector<Sensor> sensors;
