@@ -22,7 +22,7 @@ TEST(SoftBodiesPage, TheFloorCarriesGelAndPlate) {
   calc_contact_forces(workspace, &forces);
   double sum = 0;
   for (const ContactForce& f : forces) {
-    if (f.shape_a == 0) sum += f.normal_force;
+    if (model.shapes[f.shape_a].name == "floor") sum += f.normal_force;
   }
   EXPECT_NEAR(sum, 1.5 * 9.81, 1e-4 * 1.5 * 9.81);
 }

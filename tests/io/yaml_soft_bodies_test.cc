@@ -9,6 +9,7 @@
 #include "capstan/io/tet_file.h"
 #include "capstan/io/write_yaml.h"
 #include "capstan/model/add_soft_body.h"
+#include "capstan/model/model.h"
 #include "capstan/scene/soft_body.h"
 
 namespace capstan {

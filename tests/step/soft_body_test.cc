@@ -103,6 +103,7 @@ TEST(SoftBodyStep, ACubeIsPressedByItsOwnWeight) {
     const int n = element == SoftElement::linear ? 4 : 2;
     SoftBodySpec spec = block({0.1, 0.1, 0.1}, {n, n, n}, 1e5);
     spec.element = element;
+    spec.lumped_mass = element == SoftElement::linear;
     spec.poisson_ratio = 0;
     spec.alpha = 20;
     spec.beta = 0.01;
