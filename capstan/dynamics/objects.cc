@@ -120,6 +120,7 @@ void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
     w.converged = static_cast<bool>(w.factor.factor());
   }
   ++w.iterations;
+  ++w.version;
   w.lightest = kInfinity;
   for (int b = 0; b < A.num_blocks(); ++b) {
     const int n = A.block_size(b), first = object.dof_begin + A.block_start(b);

@@ -26,6 +26,7 @@ struct ObjectMotion {
   ImpulseSize size;                       // at u
   double lightest = 0;                    // [kg or kg m^2] the least of A's diagonal
   int iterations = 0;                     // tangents made in this step
+  long version = 0;                       // of A: every tangent has another
   double residual = 0;                    // of momentum, where calc_tangent_error() was last
   bool converged = false;
 };

@@ -1,30 +1,14 @@
 #include "capstan/math/block_cholesky.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "capstan/base/diagnostics.h"
-#include "capstan/math/block_ordering.h"
-#include "capstan/math/block_symbolic.h"
+#include "capstan/math/block_cholesky_data.h"
 #include "capstan/math/front_kernels.h"
 
 namespace capstan {
 namespace {
-
-// Doubles at an address that is a multiple of 64. Contents are lost when it grows.
-class AlignedBuffer {
- public:
-  void reserve(long size) {
-    if (size + 8 > static_cast<long>(storage_.size())) storage_.resize(size + 8);
-  }
-  double* data() const {
-    return reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(storage_.data()) + 63) / 64 * 64);
-  }
-
- private:
-  std::vector<double> storage_;
-};
 
 // METIS takes about 0.7 us for each neighbour of a vertex and saves a quarter to a half of a large
 // factorization: worth its time in a step of a few Newton iterations when one factorization is predicted to
@@ -56,28 +40,6 @@ void copy_block(const double* from, int rows, int columns, bool transposed, doub
 
 }  // namespace
 
-struct BlockCholesky::Data {
-  MatrixGraph graph;
-  MinimumDegree minimum_degree;
-  std::vector<int> order, other_order;
-  std::vector<char> one_stage;
-  SymbolicAnalysis analysis, other_analysis;
-  SymbolicFactor symbolic, other;
-  FactorInfo info;
-  Ordering asked = Ordering::automatic;
-  AlignedBuffer factor, even, odd, kept;
-  bool analyzed = false, frozen_factored = false, factored = false;
-
-  double* update(const Front& front) {
-    const AlignedBuffer& buffer = front.place == UpdatePlace::kept         ? kept
-                                  : front.place == UpdatePlace::even_stack ? even
-                                                                           : odd;
-    return buffer.data() + front.update;
-  }
-  void choose_order(const BlockMatrix& matrix, Ordering ordering);
-  FactorResult factor_fronts(const BlockMatrix& matrix, bool frozen);
-};
-
 BlockCholesky::BlockCholesky() : data_(std::make_unique<Data>()) {}
 BlockCholesky::~BlockCholesky() = default;
 BlockCholesky::BlockCholesky(BlockCholesky&&) noexcept = default;
@@ -93,6 +55,7 @@ bool BlockCholesky::analyze(const BlockPattern& pattern, Ordering ordering) {
   d.frozen_factored = d.factored = false;
   if (!changed && d.analyzed && ordering == d.asked) return false;
   d.choose_order(matrix, ordering);
+  d.left.is_known = false;
   d.asked = ordering;
   d.analyzed = true;
   d.info.num_supernodes = static_cast<int>(d.symbolic.fronts.size());
@@ -239,145 +202,6 @@ FactorResult BlockCholesky::factor() {
   const FactorResult result = data_->factor_fronts(matrix, false);
   data_->factored = static_cast<bool>(result);
   return result;
-}
-
-void BlockCholesky::solve_in_place(Eigen::Ref<MatX> x) const {
-  CAPSTAN_ASSERT(x.rows() == matrix.num_rows());
-  solve_in_place(x.data(), static_cast<int>(x.cols()), x.outerStride());
-}
-
-void BlockCholesky::solve_in_place(double* x, int columns, long leading_dimension) const {
-  const Data& d = *data_;
-  CAPSTAN_ASSERT(d.factored);
-  const SymbolicFactor& symbolic = d.symbolic;
-  const FrontKernels& kernels = front_kernels();
-  constexpr int M = kManyColumns;
-  // One for each thread that solves: allocates only when it grows.
-  thread_local AlignedBuffer scratch;
-  const long n = padded(matrix.num_rows()) + kPad;
-  scratch.reserve((n + symbolic.largest_update) * (columns > 1 ? M : 1));
-
-  int column = 0;
-  for (; columns - column > 1; column += M) {
-    const int m = std::min(M, columns - column);
-    double* const y = scratch.data();
-    double* const below = y + n * M;
-    double* const block = x + column * leading_dimension;
-    for (const auto& [from, to, length] : symbolic.permutation) {
-      for (int r = 0; r < length; ++r) {
-        for (int c = 0; c < m; ++c) y[(to + r) * M + c] = block[from + r + c * leading_dimension];
-        for (int c = m; c < M; ++c) y[(to + r) * M + c] = 0;
-      }
-    }
-    for (const Front& front : symbolic.fronts) {
-      kernels.solve_forward_many(front, d.factor.data() + front.panel, y + front.pivot_start * M, below);
-      for (int k = front.rows; k < front.rows_end; ++k) {
-        const RowRun& run = symbolic.rows[k];
-        for (int r = 0; r < run.length * M; ++r) y[run.to * M + r] += below[run.from * M + r];
-      }
-    }
-    for (auto front = symbolic.fronts.rbegin(); front != symbolic.fronts.rend(); ++front) {
-      for (int k = front->rows; k < front->rows_end; ++k) {
-        const RowRun& run = symbolic.rows[k];
-        std::copy_n(y + run.to * M, run.length * M, below + run.from * M);
-      }
-      kernels.solve_backward_many(*front, d.factor.data() + front->panel, y + front->pivot_start * M, below);
-    }
-    for (const auto& [from, to, length] : symbolic.permutation) {
-      for (int r = 0; r < length; ++r) {
-        for (int c = 0; c < m; ++c) block[from + r + c * leading_dimension] = y[(to + r) * M + c];
-      }
-    }
-  }
-  if (column >= columns) return;
-
-  double* const y = scratch.data();
-  double* const below = y + n;
-  double* const last = x + column * leading_dimension;
-  for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(last + from, length, y + to);
-  std::fill(y + matrix.num_rows(), y + n, 0.0);  // kernels read a little beyond
-  for (const Front& front : symbolic.fronts) {
-    kernels.solve_forward(front, d.factor.data() + front.panel, y + front.pivot_start, below);
-    for (int k = front.rows; k < front.rows_end; ++k) {
-      const RowRun& run = symbolic.rows[k];
-      for (int r = 0; r < run.length; ++r) y[run.to + r] -= below[run.from + r];
-    }
-  }
-  for (auto front = symbolic.fronts.rbegin(); front != symbolic.fronts.rend(); ++front) {
-    for (int k = front->rows; k < front->rows_end; ++k) {
-      const RowRun& run = symbolic.rows[k];
-      std::copy_n(y + run.to, run.length, below + run.from);
-    }
-    kernels.solve_backward(*front, d.factor.data() + front->panel, y + front->pivot_start, below);
-  }
-  for (const auto& [from, to, length] : symbolic.permutation) std::copy_n(y + to, length, last + from);
-}
-
-// With Y = L^-1 P B, W is Y^T Y.
-void BlockCholesky::project_inverse(std::span<const ColumnsInBlock> B, int num_columns,
-                                    Eigen::Ref<MatX> W) const {
-  const Data& d = *data_;
-  CAPSTAN_ASSERT(d.factored);
-  const std::vector<Front>& fronts = d.symbolic.fronts;
-  const int num_fronts = static_cast<int>(fronts.size());
-  const FrontKernels& kernels = front_kernels();
-  constexpr int M = kManyColumns;
-  thread_local AlignedBuffer scratch;
-  thread_local std::vector<char> touched;  // [fronts] of the first M columns, then of the next
-  const int num_batches = (num_columns + M - 1) / M;
-  const long size = (padded(matrix.num_rows()) + kPad) * M;
-  scratch.reserve(size * num_batches + d.symbolic.largest_update * M);
-  double* const Y = scratch.data();
-  double* const below = Y + size * num_batches;
-  touched.assign(num_fronts * num_batches, false);
-  const auto front_of = [&](int row) {
-    const auto next = std::upper_bound(fronts.begin(), fronts.end(), row,
-                                       [](int r, const Front& front) { return r < front.pivot_start; });
-    return static_cast<int>(next - fronts.begin()) - 1;
-  };
-  for (const ColumnsInBlock& columns : B) {
-    const int first = front_of(d.symbolic.block_start[columns.block]);
-    const int last_batch = (columns.first_column + columns.num_columns - 1) / M;
-    for (int b = columns.first_column / M; b <= last_batch; ++b) {
-      for (int f = first; f >= 0 && !touched[num_fronts * b + f]; f = fronts[f].parent) {
-        touched[num_fronts * b + f] = true;
-        std::fill_n(Y + size * b + fronts[f].pivot_start * M, fronts[f].num_pivots * M, 0.0);
-      }
-    }
-  }
-  for (const ColumnsInBlock& columns : B) {
-    const int row = d.symbolic.block_start[columns.block], rows = matrix.block_size(columns.block);
-    for (int c = 0; c < columns.num_columns; ++c) {
-      const int column = columns.first_column + c;
-      double* const y = Y + size * (column / M) + column % M;
-      for (int r = 0; r < rows; ++r) y[(row + r) * M] += columns.values[r + c * columns.leading_dimension];
-    }
-  }
-  for (int b = 0; b < num_batches; ++b) {
-    double* const y = Y + size * b;
-    for (int f = 0; f < num_fronts; ++f) {
-      if (!touched[num_fronts * b + f]) continue;
-      const Front& front = fronts[f];
-      kernels.solve_forward_many(front, d.factor.data() + front.panel, y + front.pivot_start * M, below);
-      for (int k = front.rows; k < front.rows_end; ++k) {
-        const RowRun& run = d.symbolic.rows[k];
-        for (int r = 0; r < run.length * M; ++r) y[run.to * M + r] += below[run.from * M + r];
-      }
-    }
-    for (int a = 0; a <= b; ++a) {
-      alignas(64) double product[M * M] = {};
-      for (int f = 0; f < num_fronts; ++f) {
-        if (!touched[num_fronts * a + f] || !touched[num_fronts * b + f]) continue;
-        const long first = fronts[f].pivot_start * M;
-        kernels.add_products(Y + size * a + first, y + first, fronts[f].num_pivots, product);
-      }
-      for (int i = 0; i < std::min(M, num_columns - a * M); ++i) {
-        for (int j = 0; j < std::min(M, num_columns - b * M); ++j) {
-          W(a * M + i, b * M + j) = W(b * M + j, a * M + i) = product[i * M + j];
-        }
-      }
-    }
-  }
 }
 
 }  // namespace capstan

@@ -77,6 +77,18 @@ class BlockCholesky {
   // there is no factor to solve with.
   FactorResult factor();
 
+  // The system that factor_frozen() leaves behind, for those who iterate with it and have no use for the
+  // rest: with e the blocks that are eliminated and r those that remain (all that are not frozen, and frozen
+  // ones whose elimination would cause too much fill),
+  //   S = H_rr - H_re H_ee^-1 H_er,   x_e = -H_ee^-1 H_er x_r where rows e of H x are zero.
+  // The blocks of S are remaining(), in this order; valid until the next analyze().
+  const std::vector<int>& remaining();
+  const BlockPattern& reduced_pattern();
+  // After factor_frozen(); S has the reduced pattern.
+  void calc_reduced(BlockMatrix* S);
+  // Sets the blocks e of x, which has as many rows as H.
+  void extend_reduced(double* x) const;
+
   // x = H^-1 x, column by column.
   void solve_in_place(Eigen::Ref<MatX> x) const;
   void solve_in_place(double* x, int columns, long leading_dimension) const;

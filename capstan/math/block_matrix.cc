@@ -109,6 +109,11 @@ int BlockMatrix::find(int i, int j) const {
   return static_cast<int>(it - entry_row_.begin());
 }
 
+void BlockMatrix::copy_values(const BlockMatrix& other) {
+  CAPSTAN_ASSERT(value_start_ == other.value_start_);
+  values_ = other.values_;
+}
+
 void BlockMatrix::set_zero() {
   std::fill(values_.begin(), values_.end(), 0.0);
 }

@@ -36,7 +36,8 @@ class BlockMatrix {
   bool frozen(int i) const { return frozen_[i] != 0; }
 
   void set_zero();
-  void set_zero_off_diagonal();  // all but the diagonal blocks
+  void copy_values(const BlockMatrix& other);  // of the same sizes and pairs
+  void set_zero_off_diagonal();                // all but the diagonal blocks
 
   // Block (i, j), i >= j, which must be in the pattern: sizes[i] x sizes[j], column-major, leading dimension
   // sizes[i]. Of a diagonal block only the lower triangle is ever read. Finding an off-diagonal one takes a

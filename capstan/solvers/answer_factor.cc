@@ -9,7 +9,7 @@ namespace capstan {
 struct AnswerFactor::Data {
   const Problem& problem;
   Islands islands;
-  std::vector<int> local_block;
+  IslandMaps maps;
   std::vector<IslandSystem> systems;  // [islands]
   bool is_factored = true;
 };
@@ -53,14 +53,21 @@ std::vector<double> calc_dof_hessians(const IslandSystem& system, const VecX& v)
 }  // namespace
 
 AnswerFactor::AnswerFactor(const Problem& problem, const VecX& v)
-    : data_(new Data{.problem = problem, .islands = {}, .local_block = {}, .systems = {}}) {
+    : data_(new Data{.problem = problem, .islands = {}, .maps = {}, .systems = {}}) {
   Data& d = *data_;
   find_islands(problem, std::vector<char>(problem.groups.size(), 1), &d.islands);
-  d.local_block.resize(problem.model->blocks.size());
+  const Model& model = *problem.model;
+  d.maps.local_block.resize(model.blocks.size());
+  for (std::size_t i = model.trees.size(); i < model.objects.size();
+       ++i) {  // right-hand sides are of any dofs
+    const Object& object = model.objects[i];
+    d.maps.condensation.emplace_back().update(*problem.motion->objects[i - model.trees.size()],
+                                              std::vector<char>(object.block_end - object.block_begin, 1));
+  }
   d.systems.resize(d.islands.list.size());
   for (std::size_t i = 0; i < d.systems.size() && d.is_factored; ++i) {
     IslandSystem& system = d.systems[i];
-    system.begin(problem, d.islands, d.islands.list[i], d.local_block.data(), kNumVectors);
+    system.begin(problem, d.islands, d.islands.list[i], &d.maps, kNumVectors);
     system.vector(0).setZero();
     d.is_factored = system.solve(calc_group_hessians(system, v), calc_dof_hessians(system, v),
                                  system.vector(0), system.vector(1));

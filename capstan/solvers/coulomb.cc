@@ -38,6 +38,9 @@
 namespace capstan {
 namespace {
 
+// Up to so many contacts of an island its friction is settled. Of contacts among trees, and of all: those of
+// other objects share no faces.
+constexpr int kExactContacts = 32, kMostExactContacts = 512;
 constexpr int kFollowed = 12;  // iterations
 constexpr int kFollowedRoughly = 3;
 // A cone violation with the bounds of the last step beyond which a solve begins anew and follows. (With 1,
@@ -59,15 +62,19 @@ constexpr bool kHasBound = requires(ContactData* d) {
 
 }  // namespace
 
-void IslandSolver::set_bounds() {
-  if (bounds.empty()) return;
-  for_each(
-      [&](auto law, int, int at) {
-        if constexpr (kHasBound<decltype(law)>) {
-          if (!is_inert(contacts[at])) decltype(law)::set_bound(bounds[at].n0, &contacts[at]);
-        }
-      },
-      [](int, int, int) {});
+void IslandSolver::begin(const Problem& problem, const Islands& islands, const Island& island,
+                         const std::vector<double>& bounds_of_all, IslandMaps* maps) {
+  IslandIterate::begin(problem, islands, island, bounds_of_all, maps);
+  bounds.assign(n0.size(), {});
+  for (std::size_t i = 0; i < n0.size(); ++i) bounds[i].first_n0 = n0[i];
+}
+
+IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                                 std::span<const int> idle) {
+  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle);
+  IslandResult result;
+  solve_convex(options, known, go_on, idle, {}, &result);
+  return result;
 }
 
 // At contact_v: returns the cone violation.
@@ -139,7 +146,7 @@ bool IslandSolver::find_bound_change() {
   BoundVector change = bound_change();
   double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
   BoundVector first = krylov(0);
-  for (int i = 0; i < n; ++i) first[i] = bounds[i].n - bounds[i].n0;
+  for (int i = 0; i < n; ++i) first[i] = bounds[i].n - n0[i];
   const double size = first.norm();
   if (!(size > 0)) return false;
   first /= size;
@@ -178,9 +185,9 @@ bool IslandSolver::find_bound_change() {
   for (int j = 0; j < m; ++j) change += rest[j] * krylov(j);
   if (!change.allFinite()) return false;
   double agreement = 0;
-  for (int i = 0; i < n; ++i) agreement += change[i] * (bounds[i].n - bounds[i].n0);
+  for (int i = 0; i < n; ++i) agreement += change[i] * (bounds[i].n - n0[i]);
   if (agreement > 0) return true;
-  for (int i = 0; i < n; ++i) change[i] = kGrowth * (bounds[i].n - bounds[i].n0);
+  for (int i = 0; i < n; ++i) change[i] = kGrowth * (bounds[i].n - n0[i]);
   return true;
 }
 
@@ -236,7 +243,7 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
   for (const bool follows : {false, true}) {
     const IslandResult earlier = result;
     if (follows) {
-      for (Bound& b : bounds) b.n0 = b.first_n0;
+      for (std::size_t i = 0; i < n0.size(); ++i) n0[i] = bounds[i].first_n0;
       set_bounds();
     }
     result = {};
@@ -268,12 +275,12 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
   };
   const auto sum_along = [&] {  // the error along the change of bounds
     double sum = 0;
-    for (int i = 0; i < n; ++i) sum += bound_change()[i] * (bounds[i].n - bounds[i].n0);
+    for (int i = 0; i < n; ++i) sum += bound_change()[i] * (bounds[i].n - n0[i]);
     return sum;
   };
   const auto keep = [&] {
     best_v = v;
-    for (Bound& b : bounds) b.best_n0 = b.n0, b.best_n = b.n;
+    for (int i = 0; i < n; ++i) bounds[i].best_n0 = n0[i], bounds[i].best_n = bounds[i].n;
   };
   keep();
   double least = sum_errors(), part = 1, low = 0, high = kInfinity, at_low = 0, at_high = 0;
@@ -287,14 +294,14 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
       trials = 0;
     }
     for (int i = 0; i < n; ++i) {
-      Bound& b = bounds[i];
+      const Bound& b = bounds[i];
       const double smallest = b.best_n > 0 ? kSmallest * std::min(b.best_n0, b.best_n) : 0;
-      b.n0 = std::clamp(b.best_n0 + part * bound_change()[i], smallest,
-                        kLargest * std::max(b.best_n, b.best_n0));
+      n0[i] = std::clamp(b.best_n0 + part * bound_change()[i], smallest,
+                         kLargest * std::max(b.best_n, b.best_n0));
     }
     if (is_better) {
       BoundVector moved = krylov(0);
-      for (int i = 0; i < n; ++i) moved[i] = bounds[i].n0 - bounds[i].best_n0;
+      for (int i = 0; i < n; ++i) moved[i] = n0[i] - bounds[i].best_n0;
       apply_bounds(moved);
       v += Adv;
     }
@@ -322,7 +329,7 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
   }
   if (!is_better) {
     v = best_v;
-    for (Bound& b : bounds) b.n0 = b.best_n0;
+    for (int i = 0; i < n; ++i) n0[i] = bounds[i].best_n0;
     set_bounds();
     evaluate(v, false);
     IslandResult best;

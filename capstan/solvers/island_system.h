@@ -1,7 +1,7 @@
 // One island of a problem in its own coordinates: the dofs of its objects one after the other, in blocks, its
 // groups and contacts in order. What an iteration needs of it: products with A and J, the laws at a velocity,
-// and the Newton system (A + J^T G J) dv = -gradient. Blocks that no constraint touches are eliminated once,
-// in the first of these systems. Memory only grows.
+// and the Newton system (A + J^T G J) dv = -gradient. Blocks that no constraint touches are not in it, and A
+// of objects with such blocks is what these leave behind (solvers/condensation.h). Memory only grows.
 #pragma once
 
 #include <span>
@@ -9,8 +9,15 @@
 
 #include "capstan/math/block_cholesky.h"
 #include "capstan/problem/islands.h"
+#include "capstan/solvers/condensation.h"
 
 namespace capstan {
+
+// What all islands of a problem share.
+struct IslandMaps {
+  std::vector<int> local_block;            // [blocks of the model] place in its island; -1: eliminated
+  std::vector<Condensation> condensation;  // [objects that are not trees]
+};
 
 struct IslandSystem {
   using Vector = Eigen::Map<VecX>;
@@ -19,14 +26,14 @@ struct IslandSystem {
   const Problem* problem = nullptr;
   const Islands* islands = nullptr;
   const Island* island = nullptr;
-  int* local_block = nullptr;      // [blocks of the model] place in its island; shared by all islands
+  IslandMaps* maps = nullptr;
   std::vector<int> start;          // [blocks + 1] first local dof
   std::vector<int> object_start;   // [objects + 1] likewise
   std::vector<int> contact_start;  // [groups + 1] first local contact
   Vector v0{nullptr, 0}, v_star{nullptr, 0}, A_v_star{nullptr, 0};
   Vector scale{nullptr, 0};  // diag(A)^-1/2
 
-  void begin(const Problem& problem, const Islands& islands, const Island& island, int* local_block,
+  void begin(const Problem& problem, const Islands& islands, const Island& island, IslandMaps* maps,
              int num_vectors);
   Vector vector(int i);  // the i-th of num_vectors vectors for the caller
 
@@ -46,13 +53,17 @@ struct IslandSystem {
   const Object& object(int i) const {
     return problem->model->objects[islands->objects[island->object_begin + i]];
   }
-  int local_object(int block) const { return object_of_block_[local_block[block]]; }  // block of the model
-  void gather(const VecX& from, Vector to) const;                                     // the island's part
+  // Of a block of the model.
+  int local_block(int block) const { return maps->local_block[block]; }
+  int local_object(int block) const { return object_of_block_[local_block(block)]; }
   int local_dof(int dof) const {
-    int block = problem->model->objects[problem->model->dofs[dof].object].block_begin;
-    while (dof >= problem->model->blocks[block].dof_begin + problem->model->blocks[block].size) ++block;
-    return start[local_block[block]] + dof - problem->model->blocks[block].dof_begin;
+    const int block = find_block(*problem->model, dof);
+    return start[local_block(block)] + dof - problem->model->blocks[block].dof_begin;
   }
+  // The island's part of a vector of all dofs.
+  void gather(const VecX& from, Vector to) const;
+  // The other way, for velocities; those of blocks that are not in the system follow from them.
+  void scatter_velocities(const ConstVector& from, VecX* to);
 
   void multiply_A(const ConstVector& x, Vector y) const;
   // U = J x of every group (rows that it does not have are undefined), and from it the velocity of every
@@ -95,17 +106,16 @@ struct IslandSystem {
   std::vector<ColumnsInBlock> columns_;
   std::vector<int> A_start_;          // [blocks] in A_values_: those of trees
   std::vector<int> object_of_block_;  // [blocks] local
-  // A of objects that are not trees: the blocks of the model's matrices, and which pairs of pattern_ they
-  // are.
-  struct Coupling {
-    int row, column;  // local blocks, row >= column
-    const double* values;
-    bool is_constant;  // one of the two is frozen
-  };
-  std::vector<Coupling> couplings_;      // off the diagonal, the first pairs of pattern_
+  std::vector<int> model_block_;      // [blocks]
+  // A of objects that are not trees: blocks off the diagonal, the first pairs of pattern_, and on it.
+  std::vector<const double*> couplings_;
   std::vector<const double*> diagonal_;  // [blocks] null: of a tree
-  void fill_once();
-  void fill_again();
+  const Condensation& condensation(int o) const {
+    return maps->condensation[islands->objects[island->object_begin + o] - problem->model->trees.size()];
+  }
+  void add_object(int o);
+  void calc_A_v_star();
+  void fill();
   BlockPattern pattern_;
   BlockCholesky cholesky_;
   bool analyzed_ = false;  // for the pattern; islands that are solved at the start never are

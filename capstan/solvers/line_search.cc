@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capstan/solvers/island_solver.h"
+#include "capstan/solvers/line_search.h"
 
 namespace capstan {
 
 // First and second derivative of the laws' cost at v + alpha dv.
-LineDerivatives IslandSolver::along(double alpha) const {
+LineDerivatives LineSearch::along(double alpha) const {
   LineDerivatives d;
   for_each(
       [&](auto law, int i, int at) {
@@ -40,7 +40,7 @@ LineDerivatives IslandSolver::along(double alpha) const {
 }
 
 // The root of the derivative along dv, to a part `accuracy` of slope0, its value at 0, which is negative.
-double IslandSolver::exact_step(double slope0, double accuracy, IslandResult* result) {
+double LineSearch::exact_step(double slope0, double accuracy, IslandResult* result) {
   system.multiply_A(dv, Adv);
   const double first0 = dv.dot(momentum), second0 = dv.dot(Adv);  // of the quadratic part
   const auto derivative = [&](double alpha) {
@@ -78,7 +78,7 @@ double IslandSolver::exact_step(double slope0, double accuracy, IslandResult* re
 // Counts everything from the present v, whose laws are evaluated. In a hard impact one bit of v moves the
 // impulse of a stiff contact by more than the tolerance; counted from nearby, v and the laws keep all their
 // digits.
-void IslandSolver::recenter() {
+void LineSearch::recenter() {
   for_each([&](auto law, int, int at) { decltype(law)::shift(contact_v[at], &contacts[at]); },
            [&](int g, int r, int k) { laws[k].v_hat -= U[g][r]; });
   for_each_dof_law([&](const DofLaw& law, int k, int i) { dof_laws[i].v_hat -= law.sign * v[k]; });
@@ -88,8 +88,8 @@ void IslandSolver::recenter() {
 }
 
 // From v. Ends when the residual is at most `tolerance`, or round-off hides any further progress.
-void IslandSolver::solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
-                                     IslandResult* result) {
+void LineSearch::solve_line_search(const NewtonOptions& options, double tolerance, int most_iterations,
+                                   IslandResult* result) {
   constexpr int kEnough = 10;  // tiny steps in a row without progress
   evaluate(v, true);
   double least = kInfinity;

@@ -14,28 +14,14 @@
 #include <cmath>
 #include <limits>
 
-#include "capstan/solvers/island_solver.h"
+#include "capstan/solvers/multipliers.h"
 
 namespace capstan {
 
-// The laws' part of evaluate(), without cost: no one asks for it.
-void IslandSolver::sum_groups_in_series() {
-  sum_groups<true>(
-      [&](auto law, int i, int at, Vec3* gamma, Mat3* G) {
-        const SeriesPoint p = evaluate_in_series(law, i, at, contact_v[at]);
-        *gamma = p.gamma;
-        *G = p.G;
-      },
-      [&](int g, int r, int k, double* h) {
-        double l;
-        return capstan::evaluate(laws[k], U[g][r], &l, h);
-      });
-}
-
 // Newton from v, one step at least. The whole step is good if it halves the residual, which round-off blurs
 // less than the slope of the cost; else an exact line search.
-bool IslandSolver::solve_in_series(const NewtonOptions& options, double tolerance, int most_iterations,
-                                   IslandResult* result) {
+bool Multipliers::solve_in_series(const NewtonOptions& options, double tolerance, int most_iterations,
+                                  IslandResult* result) {
   constexpr double kAccuracy = 1e-3;
   const auto evaluate_at = [&] {
     evaluate(v, true);
@@ -67,7 +53,7 @@ bool IslandSolver::solve_in_series(const NewtonOptions& options, double toleranc
 
 // At v, which is evaluated. Then the stopping test, with impulses of the laws at J v; where the gap is less
 // than the last bit of the contact's velocity, at u.
-bool IslandSolver::update_multipliers(const NewtonOptions& options, IslandResult* result) {
+bool Multipliers::update_multipliers(const NewtonOptions& options, IslandResult* result) {
   constexpr double kLastBit = std::numeric_limits<double>::epsilon();
   v_try = base + v;
   system.calc_motion(v_try, &dU, &contact_dv);
@@ -94,7 +80,7 @@ bool IslandSolver::update_multipliers(const NewtonOptions& options, IslandResult
 
 // From v. rho grows while the residual does not fall. Where it began stays the answer until a better one is
 // found, so that the cost never rises.
-void IslandSolver::solve_by_multipliers(const NewtonOptions& options, IslandResult* result) {
+void Multipliers::solve_by_multipliers(const NewtonOptions& options, IslandResult* result) {
   constexpr double kLoose = 1e-3;            // accuracy of inner problems,
   constexpr double kClose = 1e-2;            // until the residual is below this
   constexpr int kInner = 60, kClosing = 10;  // most iterations of an inner problem, far and close

@@ -36,9 +36,10 @@ struct NewtonWorkspace::Solvers {
     std::vector<Solver> free;
   };
   std::vector<Shared> shared;
-  std::mutex mutex;              // of shared
-  VecX v_next;                   // what becomes of v in a round: islands look at the velocities of others
-  std::vector<int> local_block;  // [blocks of the model]; islands share none
+  std::mutex mutex;           // of shared
+  VecX v_next;                // what becomes of v in a round: islands look at the velocities of others
+  IslandMaps maps;            // islands share no part of it
+  std::vector<char> touched;  // [blocks] scratch
   std::vector<IslandResult> results;  // [objects] of the island whose lowest object it is
   std::vector<int> order;             // islands to solve, largest first
   std::vector<int> place;             // [order] in `list`, or -1 for islands of one object
@@ -260,7 +261,7 @@ NewtonWorkspace make_newton_workspace(const Model& model) {
   NewtonWorkspace w;
   w.v = VecX::Zero(model.num_velocities());
   w.solvers = std::make_shared<NewtonWorkspace::Solvers>();
-  w.solvers->local_block.resize(model.blocks.size());
+  w.solvers->maps.local_block.resize(model.blocks.size());
   w.solvers->results.resize(model.objects.size());
   return w;
 }
@@ -286,6 +287,7 @@ SolverReport solve_newton(const Problem& problem, const NewtonOptions& options, 
   workspace->bound.clear();
   workspace->law_impulse.clear();
   workspace->dof_impulse.clear();
+  for (Condensation& condensation : workspace->solvers->maps.condensation) condensation.forget();
   workspace->solvers->find_idle(problem, options, threads, workspace->is_reused);
   solve_newton_further(problem, options, threads, workspace, &report);
   return report;
@@ -300,6 +302,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   workspace->law_impulse.resize(problem.laws.size(), 0);
   workspace->dof_impulse.resize(problem.dof_laws.size(), 0);
   NewtonWorkspace::Solvers& s = *workspace->solvers;
+  condense(problem, threads, &s.touched, &s.maps.condensation);
   s.uses.resize(problem.groups.size(), s.kNew);
   Islands& islands = workspace->islands;
   const auto result_of = [&](int island) -> IslandResult& {
@@ -334,12 +337,12 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
         workspace->is_reused[islands.objects[k]] = false;
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
-      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
       solver->solve(options, *workspace, report.rounds > 0, {});
     });
     const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
-      solver->begin(problem, islands, islands.list[i], workspace->bound, s.local_block.data());
+      solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
                                    has_woken && round < kMostInterrupts ? idle : std::span<const int>());
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);

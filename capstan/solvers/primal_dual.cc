@@ -4,7 +4,7 @@
 
 #include "capstan/laws/resolve.h"
 #include "capstan/math/clones.h"
-#include "capstan/solvers/island_solver.h"
+#include "capstan/solvers/primal_dual.h"
 
 namespace capstan {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kContraction = 0.1;  // of the residual, in a step with the las
 
 }  // namespace
 
-void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
+void PrimalDual::start_duals(StartDuals from, const NewtonWorkspace* given) {
   dual.resize(system.num_contacts());
   dual_try.resize(system.num_contacts());
   linear_gamma.resize(system.num_contacts());
@@ -65,7 +65,7 @@ void IslandSolver::start_duals(StartDuals from, const NewtonWorkspace* given) {
 
 // At v + alpha dv, with impulses moved by alpha towards those of the linearized laws there: the resolvent of
 // every law, and the merit.
-CAPSTAN_FLAT_CLONES double IslandSolver::resolve_duals(double alpha) {
+CAPSTAN_FLAT_CLONES double PrimalDual::resolve_duals(double alpha) {
   double sum = 0;
   contact_merit.resize(system.num_contacts());
   with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
@@ -103,28 +103,28 @@ CAPSTAN_FLAT_CLONES double IslandSolver::resolve_duals(double alpha) {
   return sum;
 }
 
-void IslandSolver::accept_duals() {
+void PrimalDual::accept_duals() {
   std::swap(dual, dual_try);
   std::swap(law_dual, law_dual_try);
   std::swap(dof_dual, dof_dual_try);
 }
 
 // Law coulomb: bounds of friction become the normal impulses of the iterate.
-void IslandSolver::follow_bounds() {
+void PrimalDual::follow_bounds() {
   for_each(
       [&](auto law, int, int at) {
         if constexpr (requires(ContactData * d) { decltype(law)::set_bound(0.0, d); }) {
           if (is_inert(contacts[at])) return;
           Vec3 gamma;
           decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, &gamma, nullptr);
-          decltype(law)::set_bound(bounds[at].n0 = gamma.z(), &contacts[at]);
+          decltype(law)::set_bound(n0[at] = gamma.z(), &contacts[at]);
         }
       },
       [](int, int, int) {});
 }
 
 // Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
-CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
+CAPSTAN_FLAT_CLONES void PrimalDual::linearize() {
   sum_groups<true>(
       [&](auto law, int, int at, Vec3* gamma, Mat3* G) {
         decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, gamma, G);
@@ -148,7 +148,7 @@ CAPSTAN_FLAT_CLONES void IslandSolver::linearize() {
 
 // Where to start, v being evaluated. With `known`: from its impulses. Else warm, with the impulses of the
 // laws at v, which is right for a rest; or cold, with no impulses at v*, where momentum is balanced: false.
-bool IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
+bool PrimalDual::start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v) {
   dv.setZero();
   dU.resize(system.num_groups());
   contact_dv.resize(system.num_contacts());
@@ -193,7 +193,7 @@ bool IslandSolver::start_primal_dual(const NewtonWorkspace* known, const IslandR
 
 // Both are energies: of the momentum that is not balanced, and the merit. An object counts with at most what
 // free motion gives it in the step, so that a few bodies in collision do not decide for a heap at rest.
-bool IslandSolver::is_warm_start_nearer(double imbalance, double cold) {
+bool PrimalDual::is_warm_start_nearer(double imbalance, double cold) {
   if (imbalance > kTooFar * cold) return false;  // it would send iterates astray
   object_cold.assign(system.num_objects(), 0.0);
   for (int g = 0; g < system.num_groups(); ++g) {
@@ -223,7 +223,7 @@ bool IslandSolver::is_warm_start_nearer(double imbalance, double cold) {
 // Steps from v, whose residual is known, with the factor that led there: near the solution H hardly changes,
 // and they cost a fraction of an iteration. False, with v and its motions and momentum as before, if they do
 // not lead to the solution.
-bool IslandSolver::solve_with_last_factor(const NewtonOptions& options, IslandResult* result) {
+bool PrimalDual::solve_with_last_factor(const NewtonOptions& options, IslandResult* result) {
   v_try = v;
   std::swap(U, dU);
   std::swap(contact_v, contact_dv);
@@ -248,8 +248,8 @@ bool IslandSolver::solve_with_last_factor(const NewtonOptions& options, IslandRe
 
 // From v, its motions and momentum, and the duals. Leaves the last velocity in v and its laws evaluated.
 // False when it stalled.
-bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
-                                     std::span<const int> idle, int num_followed, IslandResult* result) {
+bool PrimalDual::solve_primal_dual(const NewtonOptions& options, const NewtonWorkspace& known,
+                                   std::span<const int> idle, int num_followed, IslandResult* result) {
   const int most = std::min(kMaxIterations, options.max_iterations);
   double size = merit;  // an energy, too
   for (int k = 0; k < v.size(); ++k) {
@@ -306,12 +306,12 @@ bool IslandSolver::solve_primal_dual(const NewtonOptions& options, const NewtonW
 }
 
 // Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others.
-bool IslandSolver::closes_any(std::span<const int> groups, const VecX& v_others) const {
+bool PrimalDual::closes_any(std::span<const int> groups, const VecX& v_others) const {
   return std::any_of(groups.begin(), groups.end(), [&](int g) {
     return !is_idle(problem(), problem().groups[g], 0, [&](int block) {
       const int island = system.islands->of_object[problem().model->blocks[block].object];
       const bool inside = island >= 0 && &system.islands->list[island] == system.island;
-      return inside ? v.data() + system.start[system.local_block[block]]
+      return inside ? v.data() + system.start[system.local_block(block)]
                     : v_others.data() + problem().model->blocks[block].dof_begin;
     });
   });

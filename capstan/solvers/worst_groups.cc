@@ -18,7 +18,7 @@
 
 #include "capstan/laws/resolve.h"
 #include "capstan/math/clones.h"
-#include "capstan/solvers/island_solver.h"
+#include "capstan/solvers/primal_dual.h"
 
 namespace capstan {
 namespace {
@@ -121,7 +121,7 @@ void with_jacobian(const Problem& problem, int i, int rows, const F& f) {
 }  // namespace
 
 // The groups with the largest merit, and the contacts of those. Returns the merit of all others.
-double IslandSolver::find_worst_groups(int most_rows) {
+double PrimalDual::find_worst_groups(int most_rows) {
   worst.clear();
   worst_contacts.clear();
   most_rows = std::min({most_rows, kMostRows, system.num_dofs() / kDofsForARow});
@@ -162,7 +162,7 @@ double IslandSolver::find_worst_groups(int most_rows) {
 
 // The merit of the worst groups when their motion goes by alpha from x to `full`, and their impulses from
 // where they are to the linear ones there.
-double IslandSolver::try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha) {
+double PrimalDual::try_worst_groups(const ConstVector& x, const ConstVector& full, double alpha) {
   double sum = 0;
   with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
     for (WorstContact& c : worst_contacts) {
@@ -182,7 +182,7 @@ double IslandSolver::try_worst_groups(const ConstVector& x, const ConstVector& f
 
 // After the step dv and resolve_duals(1): makes dv, its motions and the linearization of the worst groups
 // anew. False if there is nothing to gain; then all is as it was.
-bool IslandSolver::settle_worst_groups(int most_rows) {
+bool PrimalDual::settle_worst_groups(int most_rows) {
   const double others = find_worst_groups(most_rows);
   if (worst.empty()) return false;
   const int n = worst_contacts.back().row + worst_contacts.back().rows;

@@ -230,6 +230,50 @@ TEST(BlockCholesky, FrozenBlocksAreEliminatedOnce) {
   }
 }
 
+// What they leave behind, against the Schur complement of dense matrices; and their part of a vector for
+// which their rows of H x are zero.
+TEST(BlockCholesky, FrozenBlocksLeaveASchurComplement) {
+  BlockCholesky cholesky;
+  int eliminated = 0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    for (auto [name, pattern] : patterns()) {
+      const int n = static_cast<int>(pattern.sizes.size());
+      if (n < 2) continue;
+      std::mt19937 random(seed);
+      pattern.frozen.assign(n, 0);
+      for (char& f : pattern.frozen) f = random() % 4 < seed % 5;
+      cholesky.analyze(pattern, seed % 3 == 0 ? Ordering::natural : Ordering::automatic);
+      fill_contact_matrix(pattern, 10, seed, &cholesky.matrix);
+      ASSERT_TRUE(cholesky.factor_frozen()) << name;
+      BlockMatrix S;
+      S.set_pattern(cholesky.reduced_pattern());
+      cholesky.calc_reduced(&S);
+
+      const MatX H = cholesky.matrix.dense();
+      std::vector<int> rest, gone;
+      std::vector<char> remains(n, 0);
+      for (const int b : cholesky.remaining()) remains[b] = 1;
+      for (int b = 0; b < n; ++b) {
+        EXPECT_TRUE(remains[b] || pattern.frozen[b]) << name << ": block " << b << " may change";
+        for (int k = 0; k < cholesky.matrix.block_size(b); ++k)
+          (remains[b] ? rest : gone).push_back(cholesky.matrix.block_start(b) + k);
+      }
+      eliminated += static_cast<int>(gone.size());
+      const MatX H_er = H(gone, rest), X_er = -H(gone, gone).llt().solve(H_er);
+      const MatX expected = H(rest, rest) + H_er.transpose() * X_er;
+      ASSERT_EQ(S.num_rows(), expected.rows()) << name;
+      EXPECT_LE((S.dense() - expected).norm(), 1e-12 * H.norm()) << name;
+
+      VecX x = VecX::LinSpaced(H.rows(), -1, 2);
+      const VecX x_r = x(rest);
+      cholesky.extend_reduced(x.data());
+      EXPECT_EQ(VecX(x(rest)), x_r) << name;
+      EXPECT_LE((x(gone) - X_er * x_r).norm(), 1e-12 * H.norm()) << name;
+    }
+  }
+  EXPECT_GT(eliminated, 10000);
+}
+
 // A frozen block that changes without factor_frozen() keeps its old part in the factor: proof that factor()
 // does not visit it.
 TEST(BlockCholesky, FactorLeavesFrozenBlocksAlone) {

@@ -59,9 +59,10 @@ TEST(IslandSystem, IsThatOfDenseMatrices) {
     find_islands(p, std::vector<char>(p.groups.size(), 1), &islands);
     MatX A(n, n);
     expand(model.system_pattern, motion.A.data(), 0, n, A);
-    std::vector<int> local_block(model.trees.size());
+    IslandMaps maps;
+    maps.local_block.resize(model.trees.size());
     for (const Island& island : islands.list) {
-      system.begin(p, islands, island, local_block.data(), 3);
+      system.begin(p, islands, island, &maps, 3);
       const int m = system.num_dofs();
       // Columns of the identity that the island has.
       MatX P = MatX::Zero(n, m);

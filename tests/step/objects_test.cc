@@ -218,6 +218,43 @@ TEST(Objects, FrozenBlocksDoNotChangeTheAnswer) {
   EXPECT_LT(run.report.judge.law, 1e-8);
 }
 
+// The answer of a chain of which most masses are eliminated balances momentum in all of them.
+TEST(Objects, AChainMovesAsItsWholeSystem) {
+  const int n = 60;
+  Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
+  PointMasses masses = chain(n, {0, 0, 0.02}, 0.1, 0.05, 1e4);
+  const int object = add_object("chain", std::make_shared<PointMasses>(masses), &run.model);
+  for (int i = 0; i < n; i += 6)
+    add_carrier_shape(object, i, make_shape(std::to_string(i), "", Sphere{kRadius}), 0, &run.model);
+  run.state = initial_state(run.model);
+  run.workspace = make_workspace(run.model);
+  int condensed = 0;
+  for (int k = 0; k < 100; ++k) {
+    run.go(0.005);
+    if (run.report.contacts == 0) continue;
+    const Problem& problem = run.workspace.problem;
+    const VecX& v = run.workspace.newton.v;
+    VecX gradient = VecX::Zero(v.size());
+    multiply_A(run.model, run.workspace.motion, 0, v - run.workspace.motion.v_star, &gradient);
+    const double size = gradient.norm();
+    for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+      const ConstraintGroup& group = problem.groups[g];
+      Vec6 f = Vec6::Zero();
+      for (int c = group.contact_begin; c < group.contact_end; ++c)
+        f += problem.X[c].transpose() * run.workspace.newton.impulse[c];
+      for (int p = group.part_begin; p < group.part_end; ++p) {
+        const DofBlock& block = run.model.blocks[problem.parts[p].block];
+        const Eigen::Map<const MatX> J(problem.jacobians.data() + problem.parts[p].jacobian, group.num_rows,
+                                       block.size);
+        gradient.segment(block.dof_begin, block.size) -= J.transpose() * f.head(group.num_rows);
+      }
+    }
+    EXPECT_LE(gradient.norm(), 1e-5 * size) << "step " << k;
+    condensed += run.report.solver.iterations > 0;
+  }
+  EXPECT_GT(condensed, 10);
+}
+
 TEST(Objects, WhatIsNotFiniteIsTold) {
   Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
   add(chain(2, {0, 0, 1}, 0.1, 0.2, 1e3), "chain", &run);

@@ -1,4 +1,4 @@
-#include "capstan/solvers/island_solver.h"
+#include "capstan/solvers/island_iterate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,11 @@ constexpr double kRoundOff = 1e-13;  // of the island's momentum
 
 }  // namespace
 
-void IslandSolver::begin(const Problem& p, const Islands& islands, const Island& island,
-                         const std::vector<double>& bounds_of_all, int* local_block) {
+void IslandIterate::begin(const Problem& p, const Islands& islands, const Island& island,
+                          const std::vector<double>& bounds_of_all, IslandMaps* maps) {
   Vector* const vectors[] = {&v,     &dv,   &gradient, &momentum, &impulse,     &Adv,
                              &v_try, &base, &v_best,   &best_v,   &free_impulse};
-  system.begin(p, islands, island, local_block, static_cast<int>(std::size(vectors)));
+  system.begin(p, islands, island, maps, static_cast<int>(std::size(vectors)));
   int k = 0;
   for (Vector* x : vectors) new (x) Vector(system.vector(k++));
   group_impulse.resize(system.num_groups());
@@ -29,17 +29,16 @@ void IslandSolver::begin(const Problem& p, const Islands& islands, const Island&
   contacts.resize(system.num_contacts());
   laws.resize(6 * system.num_groups());
   dof_laws.resize(system.num_dof_laws());
-  bounds.clear();
+  n0.clear();
   if (traits(p.options.law).finds_bounds) {
-    bounds.resize(system.num_contacts());
-    for_each([&](auto, int i, int at) { bounds[at].n0 = bounds[at].first_n0 = bounds_of_all[i]; },
-             [](int, int, int) {});
+    n0.resize(system.num_contacts());
+    for_each([&](auto, int i, int at) { n0[at] = bounds_of_all[i]; }, [](int, int, int) {});
   }
   set_laws();
 }
 
 // Contacts and laws as the problem has them.
-void IslandSolver::set_laws() {
+void IslandIterate::set_laws() {
   const Problem& p = problem();
   base.setZero();
   system.gather(p.motion->v_star, system.v_star);
@@ -53,8 +52,19 @@ void IslandSolver::set_laws() {
   set_bounds();
 }
 
+void IslandIterate::set_bounds() {
+  if (n0.empty()) return;
+  for_each(
+      [&](auto law, int, int at) {
+        if constexpr (requires(ContactData * d) { decltype(law)::set_bound(0.0, d); }) {
+          if (!is_inert(contacts[at])) decltype(law)::set_bound(n0[at], &contacts[at]);
+        }
+      },
+      [](int, int, int) {});
+}
+
 // Impulses of all laws at contact_v, U and v.
-CAPSTAN_FLAT_CLONES void IslandSolver::evaluate_impulses() {
+CAPSTAN_FLAT_CLONES void IslandIterate::evaluate_impulses() {
   sum_groups<false>(
       [&](auto law, int, int at, Vec3* gamma, Mat3*) {
         decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, gamma, nullptr);
@@ -66,7 +76,7 @@ CAPSTAN_FLAT_CLONES void IslandSolver::evaluate_impulses() {
 }
 
 // Cost at `at`; leaves motions, momentum, impulses and Hessians.
-CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool with_hessian) {
+CAPSTAN_FLAT_CLONES double IslandIterate::evaluate(const ConstVector& at, bool with_hessian) {
   system.calc_motion(at, &U, &contact_v);
   Adv = at - system.v_star;
   system.multiply_A(Adv, momentum);
@@ -85,8 +95,14 @@ CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool wi
     friction += gamma->head<2>().norm();
     pressure += gamma->z();
   };
-  if (series_stiffness > 0) {
-    sum_groups_in_series();
+  if (series_stiffness > 0) {  // no one asks for its cost
+    sum_groups<true>(
+        [&](auto law, int i, int c, Vec3* gamma, Mat3* G) {
+          const SeriesPoint p = evaluate_in_series(law, i, c, contact_v[c]);
+          *gamma = p.gamma;
+          *G = p.G;
+        },
+        row);
   } else if (with_hessian) {
     sum_groups<true>(contact, row);
   } else {
@@ -101,7 +117,7 @@ CAPSTAN_FLAT_CLONES double IslandSolver::evaluate(const ConstVector& at, bool wi
 }
 
 // The stopping test at v, whose momentum and impulses are there: of the island, and of each of its objects.
-bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
+bool IslandIterate::is_solved(const NewtonOptions& options, double tolerance, IslandResult* result) {
   double p = 0, j = 0, r = 0;
   bool objects_are_solved = true;
   object_residual.resize(system.num_objects());
@@ -136,7 +152,7 @@ bool IslandSolver::is_solved(const NewtonOptions& options, double tolerance, Isl
 // The largest residual of an object relative to its own impulses in the step: that of free motion, their sum,
 // and the largest of a contact or constraint, so that bodies which squeeze each other do not seem to have
 // none.
-double IslandSolver::residual_of_objects(double smallest) {
+double IslandIterate::residual_of_objects(double smallest) {
   Adv = system.v_star - system.v0;
   system.multiply_A(Adv, free_impulse);
   for (int t = 0; t < system.num_objects(); ++t) {
@@ -177,118 +193,14 @@ double IslandSolver::residual_of_objects(double smallest) {
   return largest;
 }
 
-// Where to look before the first iteration. What lies or rolls on level ground would swing about its height
-// by as much as the tolerance lets it, and need an iteration in every other step: a velocity that leads to
-// the right height leads beyond it when it is kept for the next step. So v, which is evaluated, is tried
-// without its part along the free motion of the step, or v = 0 if there is hardly anything else. It must be
-// slow in that already and need no friction, which a law that is not rigid has only in motion. False: nothing
-// to try.
-bool IslandSolver::try_level() {
-  if (contacts.empty() || friction > 1e-4 * pressure) return false;
-  double now = 0, free = 0, along = 0, fall = 0;
-  for (int k = 0; k < v.size(); ++k) {
-    const double d = system.scale[k] * system.scale[k], w = system.v_star[k] - system.v0[k];
-    now += v[k] * v[k] / d;
-    free += d * system.A_v_star[k] * system.A_v_star[k];
-    along += w * v[k] / d;
-    fall += w * w / d;
-  }
-  if (now == 0) return false;
-  if (now <= 1e-4 * free) {
-    v.setZero();
-  } else if (along != 0 && std::abs(along) <= 1e-3 * fall) {
-    v -= along / fall * (system.v_star - system.v0);
-  } else {
-    return false;
-  }
-  evaluate(v, false);
-  return true;
-}
-
-// Whether the motion may go on as in the last step: what rolls, creeps or turns in a heap mostly does. Makes
-// the guess the start, v_best, if it is much nearer than v, which is judged; else all is as it was. True: it
-// is the solution.
-bool IslandSolver::try_guess(const NewtonOptions& options, double* cost, IslandResult* result) {
-  constexpr double kMuchNearer = 0.3;  // residuals
-  const double residual = result->residual;
-  system.gather(problem().v_guess, v);
-  if (v == v_best) return false;
-  const double cost_of_guess = evaluate(v, false);
-  if (is_solved(options, options.relative_tolerance, result)) return true;
-  if (result->residual < kMuchNearer * residual) {
-    v_best = v;
-    *cost = cost_of_guess;
-    return false;
-  }
-  v = v_best;
-  evaluate(v, false);
-  is_solved(options, options.relative_tolerance, result);
-  return false;
-}
-
-IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                                 std::span<const int> idle) {
-  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle);
-  IslandResult result;
-  solve_convex(options, known, go_on, idle, {}, &result);
-  return result;
-}
-
-void IslandSolver::solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                                std::span<const int> idle, const Following& following, IslandResult* result) {
-  constexpr double kGood = 1e-3;  // of the tolerance: level enough
-  if (go_on) {
-    system.gather(known.v, v);
-  } else {
-    v = system.v0;
-  }
-  v_best = v;
-  double best = evaluate(v, false);
-  const bool converged = is_solved(options, options.relative_tolerance, result);
-  const double residual = result->residual;
-  if (!go_on && residual > kGood * options.relative_tolerance && try_level()) {
-    if (is_solved(options, options.relative_tolerance, result) && result->residual < residual) return;
-    v = v_best;
-    evaluate(v, false);
-    is_solved(options, options.relative_tolerance, result);
-  }
-  if (converged) return;
-  if (!go_on && problem().v_guess.size() > 0 && try_guess(options, &best, result)) return;
-  if (options.globalization == Globalization::primal_dual) {
-    const bool is_warm = start_primal_dual(go_on ? &known : nullptr, *result);
-    if (solve_primal_dual(options, known, idle, is_warm ? following.warm : following.cold, result)) return;
-  }
-  solve_from_best(options, best, result);
-}
-
-// By line search, from the best of v_best, whose cost is known, v* and where the primal-dual iteration got
-// to.
-void IslandSolver::solve_from_best(const NewtonOptions& options, double best, IslandResult* result) {
-  constexpr int kPatience = 60;  // iterations of the line search; nearly all problems need fewer
-  if (result->iterations > 0 && v.allFinite()) {
-    const double cost = evaluate(v, false);
-    if (cost < best) best = cost, v_best = v;
-  }
-  v = evaluate(system.v_star, false) < best ? system.v_star : v_best;
-  const bool stiff_friction = !traits(problem().options.law).is_projection && !contacts.empty();
-  solve_line_search(options, options.relative_tolerance,
-                    stiff_friction ? std::min(options.max_iterations, result->iterations + kPatience)
-                                   : options.max_iterations,
-                    result);
-  if (!result->converged && v.allFinite()) solve_by_multipliers(options, result);
-}
-
 // Impulses come from the very contact_v and U that were judged: computed anew from v they would differ by
 // round-off, which stiff contacts amplify. Or they are the duals.
-void IslandSolver::finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_all) const {
-  for (int t = 0; t < system.num_objects(); ++t) {
-    const Object& object = system.object(t);
-    const int first = system.object_start[t], n = object.num_dofs();
-    v_all->segment(object.dof_begin, n) = base.segment(first, n) + v.segment(first, n);
-  }
+void IslandIterate::finish(bool has_duals, NewtonWorkspace* workspace, VecX* v_all) {
+  v_try = base + v;
+  system.scatter_velocities(v_try, v_all);
   for_each(
       [&](auto law, int i, int at) {
-        if (!bounds.empty()) workspace->bound[i] = bounds[at].n0;
+        if (!n0.empty()) workspace->bound[i] = n0[at];
         if (has_duals) {
           workspace->impulse[i] = dual[at].gamma;
         } else {
