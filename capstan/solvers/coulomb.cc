@@ -28,8 +28,9 @@
 // need not exist (Painleve's rod, which digs itself in), nor be unique: then the best of kMostRounds stands.
 //
 // Larger islands are left where following them led. In heaps the points of a face share a load that 5e-6 m/s
-// shift, so that bounds of single points jump and rounds, each as dear as a solve, do not settle.
-// cone_violation tells in any case.
+// shift, so that bounds of single points jump and rounds, each as dear as a solve, do not settle. They follow
+// once in a step, when its contacts are found (NewtonOptions::settle_friction): until then an island whose
+// friction is far out counts as unfinished. cone_violation tells in any case.
 #include <algorithm>
 #include <cmath>
 
@@ -70,8 +71,8 @@ void IslandSolver::begin(const Problem& problem, const Islands& islands, const I
 }
 
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                                 std::span<const int> idle) {
-  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle);
+                                 std::span<const int> idle, bool has_followed) {
+  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle, has_followed);
   IslandResult result;
   solve_convex(options, known, go_on, idle, {}, &result);
   return result;
@@ -236,23 +237,31 @@ bool IslandSolver::has_exact_friction() const {
 }
 
 IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known,
-                                         bool go_on, std::span<const int> idle) {
+                                         bool go_on, std::span<const int> idle, bool has_followed) {
   const bool is_exact = has_exact_friction();
   const int followed = is_exact ? kFollowed : kFollowedRoughly;
+  const bool was_left = !is_exact && go_on && options.settle_friction && !has_followed;
   IslandResult result;
   for (const bool follows : {false, true}) {
+    if (was_left && !follows) continue;
     const IslandResult earlier = result;
-    if (follows) {
+    if (follows && !was_left) {
       for (std::size_t i = 0; i < n0.size(); ++i) n0[i] = bounds[i].first_n0;
       set_bounds();
     }
     result = {};
     solve_convex(options, known, go_on, idle, {followed, follows ? followed : 0}, &result);
     result.add_effort(earlier);
+    result.has_followed = has_followed || was_left;
     if (result.interrupted) break;
     leave_base();
     result.cone_violation = measure_friction();
-    if (!follows && (!result.converged || result.cone_violation > kFarOut)) continue;
+    const bool is_far = result.cone_violation > kFarOut;
+    if (!is_exact && !follows && result.converged) {
+      result.interrupted = is_far && !has_followed;
+      break;
+    }
+    if (!follows && (!result.converged || is_far)) continue;
     if (is_exact) settle_friction(options, known, idle, &result);
     if (!is_exact || result.interrupted || result.cone_violation <= kConeTolerance) break;
   }

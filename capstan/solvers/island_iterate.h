@@ -24,6 +24,7 @@ struct IslandResult {
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
   int friction_rounds = 0;
+  bool has_followed = false;  // large islands, law coulomb: bounds have followed the impulses in this step
   double cone_violation = 0;
 
   void add_effort(const IslandResult& earlier) {
