@@ -99,10 +99,11 @@ bool StepRun::solve_contacts() {
   report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
   relinearize_objects(newton, scope);
   report.times.solve += watch.lap();
-  for (int round = 0;; ++round) {
+  for (int revisions = 0;;) {
     const int groups = w.contacts.num_groups();
     int bounced = 0;
-    const bool revised = round < kMostRevisions && revise_contacts(*this, scope);
+    const bool revised = revisions < kMostRevisions && revise_contacts(*this, scope);
+    revisions += revised;
     report.times.collide += watch.lap();
     if (!revised && !report.solver.unfinished) return true;
     deadline.check();
