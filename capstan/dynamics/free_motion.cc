@@ -195,6 +195,7 @@ Motion make_motion(const Model& model) {
     const ObjectLayout layout = object.physics->layout();
     w.pairs = layout.pairs;
     w.factor.analyze({layout.block_sizes, layout.pairs, {}});
+    w.band.analyze(w.factor.matrix);
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;

@@ -126,7 +126,7 @@ void Delassus::add_of_object(const ConstraintGroup& group, int first, Mat6* W) c
     JT += 36;
   }
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6> product(rows, rows);
-  motion_of(model, motion, id).factor.project_inverse(columns, rows, product);
+  project_inverse(motion_of(model, motion, id), columns, rows, product);
   W->topLeftCorner(rows, rows) += product;
 }
 
