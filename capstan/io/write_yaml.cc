@@ -255,6 +255,7 @@ std::string rod_text(const RodSpec& rod) {
   if (rod.rest == RodRest::given) map.add("rest", "{joints: " + point_list(rod.natural) + "}");
   if (!rod.rest_length.empty()) map.add("rest_lengths", numbers(rod.rest_length));
   if (!rod.angles.empty()) map.add("angles", numbers(rod.angles));
+  map.flag("actuated", rod.actuated, false);
   if (!rod.pinned_nodes.empty()) map.add("fixed_nodes", numbers(rod.pinned_nodes));
   if (!rod.clamped_edges.empty()) map.add("clamped_edges", numbers(rod.clamped_edges));
   if (!rod.held_angles.empty()) map.add("fixed_angles", numbers(rod.held_angles));

@@ -183,7 +183,7 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
     const double u = start.control[static_cast<int>(i)];
     if (u >= actuator.control_range.lower && u <= actuator.control_range.upper) continue;
     diagnostics->warning(
-        where.line > 0 ? where : scene.actuators[i].where,
+        where.line > 0 || i >= scene.actuators.size() ? where : scene.actuators[i].where,
         fmt::format("{} sets actuator '{}' to {:.4g}, outside its range [{:.4g}, {:.4g}]", what,
                     actuator.name, u, actuator.control_range.lower, actuator.control_range.upper),
         "it will be clamped; change the control or the range");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capstan/model/add_rod.h"
 #include "capstan/step/balance.h"
 #include "capstan/step/solve_contacts.h"
 
@@ -51,6 +52,7 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
                  State* state, Workspace* w) {
   StepRun run{model, options, input, deadline, *state, *w, scheme(options.integrator)};
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
+  if (has_objects_beside_trees(model)) apply_rod_controls(model, state->control, &state->q);
   begin_sleep(model, *state, input, options.dt, options.sleep, &w->sleep);
   find_unchanged(model, w->next, w->newton.v, *state, input, options, &w->unchanged);
   w->unchanged.is_valid = false;  // should this step fail
