@@ -169,8 +169,9 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
     }
   }
   if (step.sleep.on) {
-    row("asleep", fmt::format("{:.1f} trees on average, {} at the end, of {}", s.mean_asleep, s.asleep,
-                              loaded.model.trees.size()));
+    const bool only_trees = loaded.model.num_objects() == static_cast<int>(loaded.model.trees.size());
+    row("asleep", fmt::format("{:.1f} {} on average, {} at the end, of {}", s.mean_asleep,
+                              only_trees ? "trees" : "trees and rods", s.asleep, loaded.model.num_objects()));
   }
   if (s.not_converged > 0)
     row("not converged", fmt::format("{} steps went on with the best iterate", s.not_converged));
