@@ -16,5 +16,8 @@ Result anisotropic_friction(const Run& run);
 Result conic_solvers(const Run& run);
 Result simulation_benchmarks(const Run& run);
 Result no_ghosts(const Run& run);
+Result no_slip_grasp(const Run& run);
+Result rigid_models(const Run& run);
+Result ncp_solvers(const Run& run);
 
 }  // namespace capstan::experiments

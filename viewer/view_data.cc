@@ -8,6 +8,7 @@
 #include "capstan/io/surface.h"
 #include "capstan/math/rotation.h"
 #include "capstan/model/add_rod.h"
+#include "capstan/model/add_soft_body.h"
 
 namespace capstan::viewer {
 namespace {
@@ -28,6 +29,11 @@ template <class T>
 Json binary(const std::vector<T>& data) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(data.data());
   return Json::binary(Bytes(p, p + data.size() * sizeof(T)));
+}
+
+// [m] Of the balls that stand for the surface of a soft body where the page looks for what the mouse is on.
+double pick_radius(const Model& model, const ModelShape& shape) {
+  return 0.3 * soft_body_of(model, model.links[shape.link].object).mean_edge();
 }
 
 // An open end is null: pages know no infinity in JSON, and msgpack follows.
@@ -76,7 +82,8 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
             {"gravity", vector_json(model.options.gravity)},
             {"sleeps", options.sleep.on},
             {"num_links", model.num_links()}};
-  for (const char* list : {"bodies", "links", "shapes", "rods", "joints", "actuators", "numbers"}) {
+  for (const char* list :
+       {"bodies", "links", "shapes", "rods", "soft_bodies", "joints", "actuators", "numbers"}) {
     j[list] = Json::array();
   }
   for (const ModelBody& body : model.bodies) {
@@ -90,7 +97,11 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
     Json s = {{"name", shape.name},         {"body", shape.body},
               {"link", shape.link},         {"pose", pose_json(shape.X_LS)},
               {"collides", shape.collides}, {"rgba", shape.rgba}};
-    s.update(geometry(shape.shape));
+    if (shape.part == SurfacePart::none) {
+      s.update(geometry(shape.shape));
+    } else {  // drawn as a whole surface; something to pick it by
+      s.update(Json{{"type", "sphere"}, {"size", Json::array({pick_radius(model, shape)})}});
+    }
     j["shapes"].push_back(std::move(s));
   }
   for (const int id : find_rods(model)) {
@@ -106,6 +117,17 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
          {"width", section.width},
          {"height", section.type == RodSectionType::circle ? section.width : section.height},
          {"end_half_lengths", {0.5 * rod.rest_length(0), 0.5 * rod.rest_length(rod.num_edges() - 1)}}});
+  }
+  for (const int id : find_soft_bodies(model)) {
+    const SoftBody& body = soft_body_of(model, id);
+    const Object& object = model.objects[id];
+    std::vector<std::int32_t> triangles;
+    for (const auto& triangle : body.triangles()) {
+      for (const int node : triangle) triangles.push_back(body.carrier_of(node));
+    }
+    j["soft_bodies"].push_back({{"first_link", object.link_begin},
+                                {"num_links", object.link_end - object.link_begin},
+                                {"triangles", binary(triangles)}});
   }
   for (const ModelJoint& joint : model.joints) {
     if (!is_scalar(joint)) continue;

@@ -2,7 +2,8 @@
 // then frames. Messages are msgpack maps; arrays of numbers are little-endian binary.
 //
 //   scene   {type: "scene", name, kind, dt, gravity, duration, sleeps, bodies, links, shapes, rods,
-//            joints, actuators, numbers}; rods tell how to draw the links of each
+//            soft_bodies, joints, actuators, numbers}; rods and soft bodies tell how to draw the links of
+//            each
 //   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, numbers}
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world

@@ -18,7 +18,8 @@ void tell_default_stiffness(const Model& model) {
   std::string stiffest;
   for (const ModelShape& shape : model.shapes) {
     const Material& m = model.materials[shape.material];
-    if (!shape.collides || m.stiffness || m.stiffness_per_kilogram > 0) continue;
+    if (!shape.collides || m.stiffness || m.stiffness_per_kilogram > 0 || shape.part != SurfacePart::none)
+      continue;
     least = std::min(least, shape.stiffness);
     if (shape.stiffness <= most) continue;
     most = shape.stiffness;

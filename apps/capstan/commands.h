@@ -35,11 +35,19 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Rigid contact in place of a contact law. What is not said is the model's own.
+struct RigidChoice {
+  std::string model, solver, restitution, stabilization;
+  std::optional<int> directions, max_iterations;
+  std::optional<double> viscosity, erp, cfm, stiffness, damping, allowance, tolerance;
+  bool cold = false;  // no warm starts
+};
+
 struct RunOptions {
   std::string scene;
   std::optional<double> duration, dt;
   std::string integrator, keyframe, contact_law;
-  std::string model, solver;  // of rigid contact, in place of a contact law
+  RigidChoice rigid;
   std::optional<bool> sleep;  // islands at rest may sleep; not said: as the scene has it
   bool keep_going = false;    // a step that does not converge takes the best iterate
   int threads = 1;
@@ -157,7 +165,12 @@ struct CompareOptions {
   int problems = 10;        // steps of the run whose problems are solved
   double tolerance = 1e-6;  // of every solver
   int max_iterations = 2000;
-  std::string csv;
+  int directions = 4;      // of polyhedral friction
+  double viscosity = 0.1;  // [N s/m]
+  std::string model;       // this one only; empty: all
+  std::string csv, svg;    // residuals over iterations: numbers, and drawn
+  std::string dump;        // folder for the problems, as files
+  bool pairs = false;      // print which solver takes which model
 };
 int compare(const CompareOptions& options);
 
@@ -183,8 +196,9 @@ StepOptions choose_step_options(StepOptions from_scene, const std::optional<doub
 
 // The same with a contact law by name; "" leaves it. Throws UsageError.
 StepOptions choose_contact_law(StepOptions options, const std::string& name);
-// Rigid contact by names of a model and a solver; both empty: as it is.
-StepOptions choose_rigid(StepOptions options, const std::string& model, const std::string& solver);
+// With rigid contact as chosen; no model: as it is.
+StepOptions choose_rigid(StepOptions options, const RigidChoice& choice);
+std::string rigid_text(const RigidSettings& settings);  // model, solver and what else matters, for people
 
 // What `info` tells of a recording.
 void print_recording_info(const std::string& path, bool json);

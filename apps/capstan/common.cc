@@ -9,7 +9,6 @@
 #include "capstan/io/read.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/io/scene_library.h"
-#include "capstan/rigid/rigid_solvers.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -90,31 +89,6 @@ StepOptions choose_contact_law(StepOptions options, const std::string& name) {
   throw UsageError(fmt::format(
       "there is no contact law '{}'; {}known are coulomb, sap, lagged, similar, regularized_lagged", name,
       near.empty() ? "" : fmt::format("did you mean '{}'? ", near)));
-}
-
-StepOptions choose_rigid(StepOptions options, const std::string& model, const std::string& solver) {
-  if (model.empty()) {
-    if (!solver.empty())
-      throw UsageError("--solver is that of a model of rigid contact; write --model ncp, ccp or box, too");
-    return options;
-  }
-  const std::vector<std::string> models(kRigidModelNames.begin(), kRigidModelNames.end());
-  const auto found = std::find(models.begin(), models.end(), model);
-  if (found == models.end())
-    throw UsageError(fmt::format("there is no model '{}'; {}", model,
-                                 did_you_mean(model, models, "known are ncp, ccp and box")));
-  options.rigid.is_on = true;
-  options.rigid.options.model = static_cast<RigidModel>(found - models.begin());
-  if (!solver.empty()) options.rigid.solver = solver;
-  std::string those;
-  for (const RigidSolver& s : rigid_solvers()) {
-    if (s.takes(options.rigid.options.model)) those += (those.empty() ? "" : ", ") + std::string(s.name);
-  }
-  const RigidSolver* chosen = find_rigid_solver(options.rigid.solver);
-  if (chosen == nullptr || !chosen->takes(options.rigid.options.model))
-    throw UsageError(
-        fmt::format("solver '{}' does not solve model {}; these do: {}", options.rigid.solver, model, those));
-  return options;
 }
 
 void tell_warnings(const LoadedScene& loaded) {

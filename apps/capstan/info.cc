@@ -7,6 +7,7 @@
 #include "capstan/dynamics/tree.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/model/add_rod.h"
+#include "capstan/model/add_soft_body.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -56,6 +57,33 @@ void print_rods(const Model& model) {
     fmt::print("  {}: {:.4g} m, {}, {:.4g} kg, {} nodes, {}, E {:.4g} Pa, waves of stretch {:.4g} m/s\n",
                rod_name(model, id), length_of(rod), rod.spec().closed ? "closed" : "open", mass_of(rod),
                rod.num_nodes(), section_text(rod.spec().section), rod.spec().young_modulus, rod.wave_speed());
+  }
+}
+
+double mass_of(const SoftBody& body) {
+  return body.spec().density * body.rest_volume();
+}
+
+const char* elasticity_name(Elasticity kind) {
+  constexpr const char* names[] = {"linear corotational", "corotated", "neo-Hookean",
+                                   "Saint Venant-Kirchhoff"};
+  return names[static_cast<int>(kind)];
+}
+
+void print_soft_bodies(const Model& model) {
+  const std::vector<int> bodies = find_soft_bodies(model);
+  if (!bodies.empty()) fmt::print("\nsoft bodies\n");
+  for (const int id : bodies) {
+    const SoftBody& body = soft_body_of(model, id);
+    const SoftBodySpec& spec = body.spec();
+    const TetMeshQuality quality = examine_tets(*spec.mesh);
+    fmt::print("  {}: {:.4g} kg, {:.4g} m^3, {} nodes, {} {} tets, {} triangles on its surface\n",
+               soft_body_name(model, id), mass_of(body), body.rest_volume(), body.num_nodes(),
+               body.num_elements(), spec.element == SoftElement::linear ? "linear" : "quadratic",
+               body.triangles().size());
+    fmt::print("    {}, E {:.4g} Pa, nu {:.4g}; quality of tets {:.2g}, the worst, {}, {:.2g}\n",
+               elasticity_name(spec.elasticity), spec.young_modulus, spec.poisson_ratio, quality.mean,
+               quality.worst_tet, quality.worst);
   }
 }
 
@@ -137,6 +165,11 @@ void print_text(const LoadedScene& loaded) {
     for (const int id : rods) mass += mass_of(rod_of(m, id));
     row("rods", fmt::format("{}, {:.6g} kg", rods.size(), mass));
   }
+  if (const std::vector<int> bodies = find_soft_bodies(m); !bodies.empty()) {
+    double mass = 0;
+    for (const int id : bodies) mass += mass_of(soft_body_of(m, id));
+    row("soft bodies", fmt::format("{}, {:.6g} kg", bodies.size(), mass));
+  }
   row("joints",
       fmt::format("{}: {} dofs, {} positions", m.joints.size(), m.num_velocities(), m.num_positions));
   row("shapes", fmt::format("{}, {} materials", m.shapes.size(), m.materials.size()));
@@ -156,6 +189,7 @@ void print_text(const LoadedScene& loaded) {
              on_world > 0 ? fmt::format("  {} shape{}", on_world, on_world == 1 ? "" : "s") : "");
   TreePrinter(m).print(0, "");
   print_rods(m);
+  print_soft_bodies(m);
   if (!m.actuators.empty()) fmt::print("\nactuators\n");
   for (const ModelActuator& a : m.actuators) {
     std::string line =
@@ -235,6 +269,23 @@ void print_json(const LoadedScene& loaded, bool mass_matrix) {
                          {"wave_speed", rod.wave_speed()},
                          {"q", m.objects[id].q_begin},
                          {"v", m.objects[id].dof_begin}});
+  }
+  j["soft_bodies"] = Json::array();
+  for (const int id : find_soft_bodies(m)) {
+    const SoftBody& body = soft_body_of(m, id);
+    const TetMeshQuality quality = examine_tets(*body.spec().mesh);
+    j["soft_bodies"].push_back({{"name", soft_body_name(m, id)},
+                                {"mass", mass_of(body)},
+                                {"volume", body.rest_volume()},
+                                {"num_nodes", body.num_nodes()},
+                                {"num_tets", body.num_elements()},
+                                {"num_triangles", body.triangles().size()},
+                                {"young_modulus", body.spec().young_modulus},
+                                {"poisson_ratio", body.spec().poisson_ratio},
+                                {"worst_tet", quality.worst_tet},
+                                {"worst_quality", quality.worst},
+                                {"q", m.objects[id].q_begin},
+                                {"v", m.objects[id].dof_begin}});
   }
   j["joints"] = Json::array();
   for (const ModelJoint& joint : m.joints) {

@@ -22,6 +22,10 @@ void print_recording_info(const std::string& path, bool json) {
     j["fingerprint"] = fmt::format("{:016x}", h.fingerprint);
     j["dt"] = h.options.dt;
     j["integrator"] = integrator_name(h.options.integrator);
+    if (h.options.rigid.is_on) {
+      j["model"] = traits(h.options.rigid.options.model).name;
+      j["solver"] = h.options.rigid.solver;
+    }
     j["num_frames"] = recording.num_frames();
     j["start"] = start;
     j["end"] = last.state.time;
@@ -44,6 +48,7 @@ void print_recording_info(const std::string& path, bool json) {
   row("model", fmt::format("{} dofs, {} positions, {} actuators, fingerprint {:016x}", h.num_v, h.num_q,
                            h.num_control, h.fingerprint));
   row("step", fmt::format("{:g} s, {}", h.options.dt, integrator_name(h.options.integrator)));
+  row("contact", h.options.rigid.is_on ? rigid_text(h.options.rigid) : traits(h.options.contact.law).name);
   row("time", fmt::format("{:g} to {:g} s of {:g} s asked for", start, last.state.time, h.duration));
   row("frames", fmt::format("{}, {:.1f} in a second", recording.num_frames(),
                             span > 0 ? static_cast<double>(recording.num_frames() - 1) / span : 0.0));

@@ -33,6 +33,31 @@ struct AllOptions {
   CompareOptions compare;
 };
 
+void add_rigid(CLI::App* c, RigidChoice& o) {
+  c->add_option("--model", o.model,
+                "Rigid contact in place of a contact law: ncp, ccp, box, box_frozen, stewart_trinkle, "
+                "anitescu_potra, no_slip, viscous, viscous_explicit or frictionless (docs/solvers.md)");
+  const char* group = "Options of --model";
+  c->add_option("--solver", o.solver,
+                "Its solver (capstan compare --pairs lists them); default: the model's own")
+      ->group(group);
+  c->add_option("--directions", o.directions, "Corners of a polyhedral cone, even; default 4")->group(group);
+  c->add_option("--viscosity", o.viscosity, "Of viscous contact [N s/m]; default 0.1")->group(group);
+  c->add_option("--restitution", o.restitution, "newton (the default), poisson or none")->group(group);
+  c->add_option("--stabilization", o.stabilization,
+                "What undoes overlap: automatic (the default: split_impulse for most models), baumgarte, "
+                "split_impulse, projection or none")
+      ->group(group);
+  c->add_option("--erp", o.erp, "Part of an overlap that a step undoes")->group(group);
+  c->add_option("--cfm", o.cfm, "Compliance of normal impulses [1/kg]; default 0")->group(group);
+  c->add_option("--stiffness", o.stiffness, "In place of both: a spring [N/m]")->group(group);
+  c->add_option("--damping", o.damping, "and its damper [N s/m]")->group(group);
+  c->add_option("--allowance", o.allowance, "Overlap that is left alone [m]; default 0")->group(group);
+  c->add_option("--tolerance", o.tolerance, "Residual of the solver; default 1e-6")->group(group);
+  c->add_option("--max-iterations", o.max_iterations, "Of the solver; default 10000")->group(group);
+  c->add_flag("--cold", o.cold, "Do not begin with the impulses of the last step")->group(group);
+}
+
 void add_run(CLI::App& app, RunOptions& o) {
   CLI::App* c = app.add_subcommand("run", "Simulate a scene");
   c->add_option("scene", o.scene, kScene)->required();
@@ -43,9 +68,7 @@ void add_run(CLI::App& app, RunOptions& o) {
                 "explicit_euler, symplectic_euler, semi_implicit, implicit_euler or midpoint");
   c->add_option("--contact-law", o.contact_law,
                 "coulomb, sap, lagged, similar or regularized_lagged; default: the scene's (docs/laws.md)");
-  c->add_option("--model", o.model,
-                "Rigid contact in place of a contact law: ncp, ccp or box (docs/solvers.md)");
-  c->add_option("--solver", o.solver, "Its solver; default: gauss_seidel");
+  add_rigid(c, o.rigid);
   c->add_option("--threads", o.threads, "Threads to use; the result does not depend on it")
       ->capture_default_str();
   // Not given to add_flag(): CLI11 takes an optional for a count, and sets it to 0 where the flag is not
@@ -184,7 +207,8 @@ void add_others(CLI::App& app, AllOptions& o) {
       "compare",
       "Solve the steps of a scene by every model and solver of rigid contact, beside the convex law");
   CompareOptions& m = o.compare;
-  compare->add_option("scene", m.scene, kScene)->required();
+  compare->add_option("scene", m.scene,
+                      "Scene file, name of a shipped scene, or a problem that --dump wrote (.json)");
   compare->add_option("--duration", m.duration, "As for run");
   compare->add_option("--dt", m.dt, "As for run");
   compare->add_option("--contact-law", m.contact_law, "Of the run that the problems come from");
@@ -192,7 +216,14 @@ void add_others(CLI::App& app, AllOptions& o) {
   compare->add_option("--tolerance", m.tolerance, "Residual that a solver is to reach")
       ->capture_default_str();
   compare->add_option("--max-iterations", m.max_iterations, "Of a solver")->capture_default_str();
+  compare->add_option("--model", m.model, "Only this model");
+  compare->add_option("--directions", m.directions, "Corners of polyhedral cones")->capture_default_str();
+  compare->add_option("--viscosity", m.viscosity, "Of viscous contact [N s/m]")->capture_default_str();
   compare->add_option("--csv", m.csv, "Write residuals over iterations to this file");
+  compare->add_option("--svg", m.svg, "Draw them to this file");
+  compare->add_option("--dump", m.dump,
+                      "Write the problems to this folder, as JSON and in the layout of fclib");
+  compare->add_flag("--pairs", m.pairs, "Print which solver takes which model, and stop");
 }
 
 int parse_and_call(int argc, char** argv) {

@@ -133,10 +133,7 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   fmt::print("{}: {} dofs, integrator {}, dt {:g} s\n",
              loaded.model.name.empty() ? loaded.path : loaded.model.name, loaded.model.num_velocities(),
              integrator_name(step.integrator), step.dt);
-  if (step.rigid.is_on)
-    row("rigid contact",
-        fmt::format("model {}, solver {}, without restitution; not judged",
-                    kRigidModelNames[static_cast<int>(step.rigid.options.model)], step.rigid.solver));
+  if (step.rigid.is_on) row("rigid contact", rigid_text(step.rigid) + "; not judged");
   row("simulated time", fmt::format("{:g} s, to t = {:g} s", s.simulated, state.time));
   row("wall time", fmt::format("{:.3f} s", s.wall));
   row("real-time factor", fmt::format("{:.3g}", s.simulated / std::max(s.wall, 1e-9)));
@@ -169,8 +166,9 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
     }
   }
   if (step.sleep.on) {
-    row("asleep", fmt::format("{:.1f} trees on average, {} at the end, of {}", s.mean_asleep, s.asleep,
-                              loaded.model.trees.size()));
+    const bool only_trees = loaded.model.num_objects() == static_cast<int>(loaded.model.trees.size());
+    row("asleep", fmt::format("{:.1f} {} on average, {} at the end, of {}", s.mean_asleep,
+                              only_trees ? "trees" : "trees and rods", s.asleep, loaded.model.num_objects()));
   }
   if (s.not_converged > 0)
     row("not converged", fmt::format("{} steps went on with the best iterate", s.not_converged));
@@ -183,14 +181,13 @@ int run(const RunOptions& options) {
   check_options(options);
   choose_step_options({}, options.dt, options.integrator);
   choose_contact_law({}, options.contact_law);  // wrong options are told before a scene is read
-  choose_rigid({}, options.model, options.solver);
-  if (!options.model.empty() && !options.contact_law.empty())
+  choose_rigid({}, options.rigid);
+  if (!options.rigid.model.empty() && !options.contact_law.empty())
     throw UsageError("--model takes the place of a contact law; leave --contact-law or --model out");
-  if (!options.model.empty() &&
-      !(options.record.empty() && options.checkpoint.empty() && options.resume.empty()))
+  if (!options.rigid.model.empty() && !(options.checkpoint.empty() && options.resume.empty()))
     throw UsageError(
-        "recordings and checkpoints do not know rigid models yet; leave --model, or --record, "
-        "--checkpoint and --resume out");
+        "checkpoints do not know rigid models; leave --model, or --checkpoint and --resume out. A recording "
+        "(--record) tells model and solver");
   const LoadedScene loaded = load(options.scene, options.strict);
   const Model& model = loaded.model;
   check_paths(options, loaded.path);
@@ -211,7 +208,7 @@ int run(const RunOptions& options) {
   const double dt_before = checkpoint.options.dt;
   checkpoint.options = choose_contact_law(
       choose_step_options(checkpoint.options, options.dt, options.integrator), options.contact_law);
-  checkpoint.options = choose_rigid(checkpoint.options, options.model, options.solver);
+  checkpoint.options = choose_rigid(checkpoint.options, options.rigid);
   checkpoint.options.threads = options.threads;
   checkpoint.options.most_seconds = options.step_seconds.value_or(kInfinity);
   if (options.sleep) checkpoint.options.sleep.on = *options.sleep;

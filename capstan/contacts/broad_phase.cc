@@ -26,7 +26,7 @@ constexpr int kCollidersInBlock = 512, kSearchesInBlock = 8, kCandidatesInBlock 
 constexpr int kLeafSize = 4;
 constexpr int kDigitBits = 11, kMortonBits = 17, kClassBits = 4;
 constexpr int kKeyBits = 3 * kMortonBits + kClassBits;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteBound = std::numeric_limits<float>::infinity();
 
 // Least-significant-digit radix sort of the lowest `bits` of key(item), with scratch of the same size.
 template <class T, class KeyOf>
@@ -58,11 +58,11 @@ std::uint64_t spread_bits(std::uint64_t x) {  // bit k moves to bit 3k
 
 float round_down(double x) {
   const float f = static_cast<float>(x);
-  return static_cast<double>(f) > x ? std::nextafter(f, -kInfinity) : f;
+  return static_cast<double>(f) > x ? std::nextafter(f, -kInfiniteBound) : f;
 }
 float round_up(double x) {
   const float f = static_cast<float>(x);
-  return static_cast<double>(f) < x ? std::nextafter(f, kInfinity) : f;
+  return static_cast<double>(f) < x ? std::nextafter(f, kInfiniteBound) : f;
 }
 
 template <class FatBox>
@@ -231,7 +231,8 @@ std::span<const ColliderPair> BroadPhase::update(std::span<const Aabb> boxes, co
 
 void BroadPhase::make_fat(int i, Kind kind, const Aabb& box) {
   if (kind != Kind::bounded) {
-    fat_[i] = {{-kInfinity, -kInfinity, -kInfinity}, {kInfinity, kInfinity, kInfinity}};
+    fat_[i] = {{-kInfiniteBound, -kInfiniteBound, -kInfiniteBound},
+               {kInfiniteBound, kInfiniteBound, kInfiniteBound}};
     return;
   }
   const Vec3 extent = box.upper - box.lower, centre = box.lower + extent / 2;
@@ -282,7 +283,8 @@ void BroadPhase::build() {
 // of the centre in the box of these colliders.
 void BroadPhase::make_keys(int first, int last) {
   float largest = 0;
-  FatBox all{{kInfinity, kInfinity, kInfinity}, {-kInfinity, -kInfinity, -kInfinity}};
+  FatBox all{{kInfiniteBound, kInfiniteBound, kInfiniteBound},
+             {-kInfiniteBound, -kInfiniteBound, -kInfiniteBound}};
   const auto extent = [&](const FatBox& f) {
     return std::max({f.upper[0] - f.lower[0], f.upper[1] - f.lower[1], f.upper[2] - f.lower[2]});
   };

@@ -7,6 +7,7 @@
 #include "capstan/contacts/covered.h"
 #include "capstan/contacts/hits.h"
 #include "capstan/geometry/collide.h"
+#include "capstan/physics/physics.h"
 
 namespace capstan {
 namespace {
@@ -32,6 +33,12 @@ bool are_neighbours(const Model& model, int link_a, int link_b) {
   return std::any_of(model.excluded_links.begin(), model.excluded_links.end(), [&](const auto& pair) {
     return (pair[0] == link_a && pair[1] == link_b) || (pair[0] == link_b && pair[1] == link_a);
   });
+}
+
+bool is_one_without_self_contact(const Model& model, int link_a, int link_b) {
+  const int object = model.links[link_a].object;
+  return object >= 0 && object == model.links[link_b].object && !model.objects[object].is_tree() &&
+         !model.objects[object].physics->touches_itself();
 }
 
 void resize(int size, Contacts* c) {
@@ -232,7 +239,11 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   const Material &ma = model.materials[a.material], &mb = model.materials[b.material];
   ContactMaterial m;
-  m.stiffness = in_series(a.stiffness, b.stiffness);
+  // The surface of a soft body has its stiffness by area; of what else touches it, it is for a point.
+  const bool is_soft_a = a.part != SurfacePart::none, is_soft_b = b.part != SurfacePart::none;
+  m.stiffness = is_soft_a == is_soft_b ? in_series(a.stiffness, b.stiffness)
+                : is_soft_a            ? a.stiffness
+                                       : b.stiffness;
   // A body's share of the yielding is k_other / (k_a + k_b).
   const double share_a = std::isinf(a.stiffness)   ? (std::isinf(b.stiffness) ? 0.5 : 0)
                          : std::isinf(b.stiffness) ? 1
@@ -271,13 +282,24 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
   return m;
 }
 
+bool can_touch(const ModelShape& a, const ModelShape& b) {
+  if (!can_collide(a.collider.type, b.collider.type)) return false;
+  if (a.part == SurfacePart::none && b.part == SurfacePart::none) return true;
+  if (a.part != SurfacePart::none && b.part != SurfacePart::none) return a.part != b.part;
+  const ModelShape &surface = a.part == SurfacePart::none ? b : a,
+                   &other = a.part == SurfacePart::none ? a : b;
+  const bool is_bounded = is_convex(other.collider.type) && other.collider.type != ColliderType::half_space;
+  return (surface.part == SurfacePart::triangle) == is_bounded;
+}
+
 bool may_collide(const Model& model, int shape_a, int shape_b) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   if (!a.collides || !b.collides || a.link == b.link) return false;
   if (!(a.group_bits & b.mask_bits) && !(b.group_bits & a.mask_bits)) return false;
   if (!model.options.collide_parent_child && are_parent_and_child(model, a.link, b.link)) return false;
   if (are_neighbours(model, a.link, b.link)) return false;
-  return !is_excluded(model, a.body, b.body) && can_collide(a.collider.type, b.collider.type);
+  if (is_one_without_self_contact(model, a.link, b.link)) return false;
+  return !is_excluded(model, a.body, b.body) && can_touch(a, b);
 }
 
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts) {
@@ -290,7 +312,8 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
       const double margin = margin_of(model, a, b);
       const int first = static_cast<int>(w.blocks[0].points.size());
       const Transform X_WA = shape_pose(model, placement, a), X_WB = shape_pose(model, placement, b);
-      collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, margin, &w.blocks[0].points);
+      collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, margin,
+              &w.blocks[0].points);
       add_hits(model, a, X_WA, b, X_WB, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0, &w.blocks[0]);
     }
   }
@@ -305,8 +328,8 @@ SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3&
   for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) {
     if (!model.shapes[s].collides) continue;
     RayHit hit;
-    if (!ray_cast(model.shapes[s].collider, shape_pose(model, placement, s), origin_W, direction_W, nearest,
-                  &hit))
+    if (!ray_cast(collider_of(model, placement, s), shape_pose(model, placement, s), origin_W, direction_W,
+                  nearest, &hit))
       continue;
     if (best.shape >= 0 && hit.distance >= nearest) continue;
     best = {s, hit};

@@ -80,11 +80,12 @@ struct CollisionWorkspace {
     Transform X_LS;
     Vec3 centre, half_box;
     double bounding_radius, pair_margin;
-    int link, object;
+    int link, object, flexible;
     bool is_sphere, has_moving_surface;
   };
   std::vector<Form> forms;
-  std::vector<Aabb> boxes, swept;  // now; all along the step
+  const Collider* flexible = nullptr;  // Placement::flexible of the last collide()
+  std::vector<Aabb> boxes, swept;      // now; all along the step
   std::vector<Transform> X_WS;
   // How far each collider may get in the step [m]: its centre goes by `travel`, any point of it relative to
   // the centre by `spin`. Zero without velocities.
@@ -168,6 +169,15 @@ inline void collide(const Model& model, const Placement& placement, const Foreca
                     CollisionWorkspace* workspace, Contacts* contacts) {
   collide(model, placement, forecast, StageScope{}, workspace, contacts);
 }
+
+// The collider of a shape as it is at a placement.
+inline const Collider& collider_of(const Model& model, const Placement& placement, int shape) {
+  const ModelShape& s = model.shapes[shape];
+  return s.flexible < 0 ? s.collider : placement.flexible[s.flexible];
+}
+
+// Whether the kinds of two shapes can touch (ModelShape::part, geometry/collide.h).
+bool can_touch(const ModelShape& a, const ModelShape& b);
 
 // Pose of a shape in the world.
 Transform shape_pose(const Model& model, const Placement& placement, int shape);

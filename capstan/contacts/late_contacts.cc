@@ -12,7 +12,7 @@
 namespace capstan {
 namespace {
 
-constexpr int kPairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  // for one thread at a time
+constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  // for one thread at a time
 
 // [m] of overlap of a pair that is left alone now.
 double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
@@ -131,7 +131,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   const bool is_known =
       (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance && (is_convex_pair || is_foreseen);
   if (is_known && is_foreseen) return false;
-  if (!can_collide(sa.collider.type, sb.collider.type)) return false;
+  if (!can_touch(sa, sb)) return false;
   const Known known = find_contacts(model, contacts, shape_a, shape_b);
   return !(known.any && known.plain ? is_known : is_foreseen);
 }
@@ -226,17 +226,17 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
                        const CollisionWorkspace& collision, LateWorkspace* w, Contacts* contacts) {
   const int n = static_cast<int>(w->pairs.size());
-  const int num_blocks = (n + kPairsInBlock - 1) / kPairsInBlock;
+  const int num_blocks = (n + kLatePairsInBlock - 1) / kLatePairsInBlock;
   if (static_cast<int>(w->points.size()) < num_blocks) w->points.resize(num_blocks);
   w->points_end.resize(n);
   threads.for_each(num_blocks, [&](int block) {
     std::vector<ContactPoint>& points = w->points[block];
     points.clear();
-    for (int k = kPairsInBlock * block; k < std::min(n, kPairsInBlock * (block + 1)); ++k) {
+    for (int k = kLatePairsInBlock * block; k < std::min(n, kLatePairsInBlock * (block + 1)); ++k) {
       const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
       const int first = static_cast<int>(points.size());
       const Transform X_WA = shape_pose(model, w->end, a), X_WB = shape_pose(model, w->end, b);
-      collide(model.shapes[a].collider, X_WA, model.shapes[b].collider, X_WB, 0, &points);
+      collide(collider_of(model, w->end, a), X_WA, collider_of(model, w->end, b), X_WB, 0, &points);
       // What covers them has contacts of its own.
       if (drop_covered(model, a, X_WA, b, X_WB, first, &points)) points.resize(first);
       w->points_end[k] = static_cast<int>(points.size());
@@ -245,8 +245,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
 
   const int before = contacts->size();
   for (int k = 0; k < n; ++k) {
-    const int begin = k % kPairsInBlock == 0 ? 0 : w->points_end[k - 1];
-    const std::span<const ContactPoint> points(w->points[k / kPairsInBlock].data() + begin,
+    const int begin = k % kLatePairsInBlock == 0 ? 0 : w->points_end[k - 1];
+    const std::span<const ContactPoint> points(w->points[k / kLatePairsInBlock].data() + begin,
                                                w->points_end[k] - begin);
     double deepest = 0;
     for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);

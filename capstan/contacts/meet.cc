@@ -136,7 +136,7 @@ MovingShape moving_shape(const Model& model, const Placement& placement, int sha
 
 MovingShape moving_shape(const Model& model, const Placement& placement, int shape, const Transform& X_WS,
                          const Vec6& V, const Vec6& V_parent, double dt) {
-  return {&model.shapes[shape].collider, X_WS,
+  return {&collider_of(model, placement, shape), X_WS,
           link_motion(model, placement, model.shapes[shape].link, V, V_parent, dt)};
 }
 

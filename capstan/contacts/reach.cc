@@ -22,6 +22,11 @@ using Form = CollisionWorkspace::Form;
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kObjectsInBlock = 64;
 
+const Collider& collider_of(const Model& model, const CollisionWorkspace& w, int i) {
+  const int flexible = w.forms[i].flexible;
+  return flexible < 0 ? model.shapes[w.shape[i]].collider : w.flexible[flexible];
+}
+
 void clear(Block* block) {
   block->points.clear();
   block->hits.clear();
@@ -64,8 +69,8 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
   if (*apart >= most) return false;
   Block* block = &w->blocks[id];
   const int first = static_cast<int>(block->points.size());
-  collide(model.shapes[a].collider, w->X_WS[pair.a], model.shapes[b].collider, w->X_WS[pair.b], most,
-          &block->points);
+  collide(collider_of(model, *w, pair.a), w->X_WS[pair.a], collider_of(model, *w, pair.b), w->X_WS[pair.b],
+          most, &block->points);
   if (first == static_cast<int>(block->points.size())) {
     *apart = most;
     return false;
@@ -84,7 +89,7 @@ FirstLook look_at(const Model& model, const ColliderPair& pair, const Approach& 
                   CollisionWorkspace* w) {
   FirstLook look;
   const int a = w->shape[pair.a], b = w->shape[pair.b];
-  const Collider &A = model.shapes[a].collider, &B = model.shapes[b].collider;
+  const Collider &A = collider_of(model, *w, pair.a), &B = collider_of(model, *w, pair.b);
   const Transform &X_WA = w->X_WS[pair.a], &X_WB = w->X_WS[pair.b];
   const double margin = std::max(model.shapes[a].pair_margin, model.shapes[b].pair_margin);
   Approach stopped = approach;  // the most that may come of it
@@ -158,7 +163,7 @@ void collide_pairs(const Model& model, std::span<const ColliderPair> pairs, int 
     const int first = static_cast<int>(block->hits.size());
     found = {pair, id, first, first, false, -kInfinity};
     const ModelShape &a = model.shapes[w->shape[pair.a]], &b = model.shapes[w->shape[pair.b]];
-    if (!can_collide(a.collider.type, b.collider.type) || is_all(scope.asleep, a.link, b.link)) continue;
+    if (!can_touch(a, b) || is_all(scope.asleep, a.link, b.link)) continue;
     while (old != w->old_found.end() && old->pair < pair) ++old;
     if (old != w->old_found.end() && old->pair == pair && is_all(scope.unchanged, a.link, b.link)) {
       copy_hits(w->old_blocks, *old, id, block);
@@ -377,7 +382,13 @@ Aabb half_space_box(const Transform& X) {
 CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Velocity* velocity,
                                     double dt, double glide, int begin, int end, CollisionWorkspace* w) {
   for (int i = begin; i < end; ++i) {
-    const Form& form = w->forms[i];
+    Form& form = w->forms[i];
+    if (form.flexible >= 0) {
+      const Collider& c = placement.flexible[form.flexible];
+      form.centre = c.centre;
+      form.half_box = c.half_box;
+      form.bounding_radius = c.bounding_radius;
+    }
     Frame X;
     calc_pose(form, placement, &X);
     store(X, &w->X_WS[i]);
@@ -443,6 +454,7 @@ void calc_led_velocities(const Model& model, const Placement& placement, const F
 void collide_within_reach(const Model& model, const Placement& placement, const Forecast& forecast,
                           double glide, const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
   const Threads& threads = scope.threads;
+  w->flexible = placement.flexible.data();
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     place_colliders(model, placement, forecast.velocity, forecast.dt, glide, begin, end, w);
   });
@@ -488,6 +500,13 @@ CAPSTAN_CLONES Transform shape_pose(const Model& model, const Placement& placeme
   return X_WS;
 }
 
+// Shapes with the same number never pair: those of a link, or of an object that does not touch itself.
+static int pairing_body(const Model& model, int link) {
+  const int id = model.links[link].object;
+  if (id < 0 || model.objects[id].is_tree() || model.objects[id].physics->touches_itself()) return link;
+  return model.objects[id].link_begin;
+}
+
 CollisionWorkspace make_collision_workspace(const Model& model) {
   CollisionWorkspace w;
   std::vector<BroadPhaseCollider> colliders;
@@ -497,11 +516,12 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     const ModelShape& shape = model.shapes[s];
     if (!shape.collides) continue;
     colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
-    colliders.push_back({shape.link, shape.link == 0, shape.group_bits, shape.mask_bits});
+    colliders.push_back(
+        {pairing_body(model, shape.link), shape.link == 0, shape.group_bits, shape.mask_bits});
     w.shape.push_back(s);
     const Collider& c = shape.collider;
     w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,
-                       model.links[shape.link].object, c.type == ColliderType::sphere,
+                       model.links[shape.link].object, shape.flexible, c.type == ColliderType::sphere,
                        shape.has_moving_surface});
   }
   if (!model.options.collide_parent_child) {

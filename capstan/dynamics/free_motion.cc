@@ -10,6 +10,7 @@
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
+#include "capstan/math/rotation.h"
 
 namespace capstan {
 namespace {
@@ -105,18 +106,40 @@ void check_sizes(const Model& model, const State& state, const Input& input) {
   }
   for (const BodyForce& f : input.body_forces) {
     if (f.body >= 0 && f.body < static_cast<int>(model.bodies.size())) {
-      const int object = model.links[model.bodies[f.body].link].object;
-      if (object < 0 || model.objects[object].is_tree()) continue;
-      throw InputError({},
-                       fmt::format("a force acts on body '{}', which is a part of a {}",
-                                   model.bodies[f.body].name, model.objects[object].physics->kind()),
-                       "give forces on its dofs in generalized_force");
+      continue;
     }
     throw InputError(
         {},
         fmt::format("a force acts on body {}; the model has bodies 0 to {}", f.body, model.bodies.size() - 1),
         "take the index from Model::find_body()");
   }
+}
+
+// A force at a point of a carrier.
+void add_force_at(const Model& model, const Placement& placement, int link, const Vec3& p_W,
+                  const Vec3& force_W, VecX* external) {
+  PointPart parts[kMostPointParts];
+  const int n = calc_point(model, placement, link, p_W, parts);
+  for (int i = 0; i < n; ++i) {
+    const int first = model.blocks[parts[i].block].dof_begin;
+    for (int k = 0; k < parts[i].size; ++k)
+      (*external)[first + k] += force_W.dot(Eigen::Map<const Vec3>(parts[i].J.data() + 3 * k));
+  }
+}
+// A torque as two couples, which together do no work when the carrier stretches.
+void add_torque_at(const Model& model, const Placement& placement, int link, const Vec3& p_W,
+                   const Vec3& torque_W, VecX* external) {
+  const double size = torque_W.norm();
+  if (size == 0) return;
+  const Mat3 R = frame_from_z(torque_W / size);
+  const Vec3 a = R.col(0), b = R.col(1);
+  const auto add = [&](const Vec3& at, const Vec3& force) {
+    add_force_at(model, placement, link, p_W + at, 0.25 * size * force, external);
+  };
+  add(a, b);
+  add(-a, -b);
+  add(b, -a);
+  add(-b, a);
 }
 
 void calc_external(const Model& model, const Placement& placement, const Input& input, VecX* external) {
@@ -128,6 +151,11 @@ void calc_external(const Model& model, const Placement& placement, const Input& 
   for (const BodyForce& f : input.body_forces) {
     const int l = model.bodies[f.body].link;
     if (l == 0) continue;
+    if (!model.objects[model.links[l].object].is_tree()) {
+      add_force_at(model, placement, l, f.point_W, f.force_W, external);
+      add_torque_at(model, placement, l, f.point_W, f.torque_W, external);
+      continue;
+    }
     Vec6 wrench;
     wrench << f.torque_W + cross(Vec3(f.point_W - placement.origin[model.links[l].object]), f.force_W),
         f.force_W;
@@ -195,6 +223,7 @@ Motion make_motion(const Model& model) {
     const ObjectLayout layout = object.physics->layout();
     w.pairs = layout.pairs;
     w.factor.analyze({layout.block_sizes, layout.pairs, {}});
+    w.band.analyze(w.factor.matrix);
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;
@@ -312,6 +341,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
         });
   } else {
     for_all(s, scope.threads, place_lanes, place_batch);
+    place_objects(model, state.q, &motion->placement);
     calc_external(model, motion->placement, input, &s.external);
     for_all(s, scope.threads, balance_lanes, balance_batch);
   }

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <span>
 #include <vector>
 
 #include "capstan/dynamics/free_motion.h"
+#include "capstan/math/band_cholesky.h"
 #include "capstan/math/block_cholesky.h"
 #include "capstan/physics/physics.h"
 
@@ -18,7 +21,10 @@ namespace capstan {
 //
 // `added` are impulses that came into v* after the tangent was made (step/bounce.h).
 struct ObjectMotion {
-  BlockCholesky factor;                   // factor.matrix is A, in the object's own blocks
+  BlockCholesky factor;     // factor.matrix is A, in the object's own blocks
+  BandCholesky band;        // its factor, where A is a chain or a ring
+  bool has_factor = false;  // `factor` has that of A, too: made when project_inverse() is called
+  std::mutex making_factor;
   std::vector<std::array<int, 2>> pairs;  // of the layout: pair_block(k) of the matrix is that of pairs[k]
   VecX u, m, added;                       // [dofs of the object]
   VecX m_end;                             // m at the velocity that was looked at last, without `added`
@@ -62,17 +68,25 @@ struct TimeStep {
   Scheme scheme;
 };
 
+// W = B^T A^-1 B, for a few columns (math/block_cholesky.h). Safe to call from several threads at a time.
+void project_inverse(ObjectMotion& own, std::span<const ColumnsInBlock> B, int num_columns,
+                     Eigen::Ref<MatX> W);
+
 // v* and A of an object that is not a tree, by the tangent at the velocities before the step.
 void calc_object_motion(const TimeStep& step, int object, Motion* motion);
 
 // The same by the tangent at u, a vector of all dofs.
 void set_tangent(const TimeStep& step, int object, const VecX& u, Motion* motion);
 
+// After calc_tangent_error() at u: the same with m at u and the A that there is.
+void shift_tangent(const TimeStep& step, int object, const VecX& u, Motion* motion);
+
 // How far the object's m at v is from what the tangent tells; all scaled by diag(A)^-1/2 [sqrt(J)].
 struct TangentError {
   double error = 0;       // |m(v) - m(u) - A (v - u)|
   double change = 0;      // |A (v - u)|
-  bool is_small = false;  // within the tolerance of the impulses that act on the object, or round-off
+  double allowed = 0;     // the error that is small
+  bool is_small = false;  // error <= allowed: a tolerance of the impulses on the object, and round-off
 };
 TangentError calc_tangent_error(const TimeStep& step, int object, const VecX& v, double tolerance,
                                 Motion* motion);

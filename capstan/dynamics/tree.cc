@@ -112,6 +112,7 @@ Placement make_placement(const Model& model) {
   p.origin.assign(model.objects.size(), Vec3::Zero());
   if (has_objects_beside_trees(model)) p.q = VecX::Zero(model.num_positions);
   p.S.assign(model.num_velocities(), Vec6::Zero());
+  for (const int shape : model.flexible_shapes) p.flexible.push_back(model.shapes[shape].collider);
   return p;
 }
 

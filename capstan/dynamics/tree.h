@@ -27,6 +27,7 @@ struct Placement {
   std::vector<Vec6> S;                // [dofs] about O_t
   std::vector<RigidInertia> inertia;  // [links] about O_t
   VecX q;                             // where this is, of objects that are not trees; empty: there are none
+  std::vector<Collider> flexible;     // [Model::flexible_shapes] in the frames of their links
 };
 
 // How everything moves, at one q and v. Written by calc_velocity.

@@ -1,7 +1,5 @@
 #include "capstan/geometry/collide.h"
 
-#include <limits>
-
 #include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
 #include "capstan/geometry/manifold.h"
@@ -10,8 +8,6 @@
 
 namespace capstan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 DistanceKernel distance_kernel(ColliderType a, ColliderType b) {
   using enum ColliderType;

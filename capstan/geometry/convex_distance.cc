@@ -1,15 +1,12 @@
 #include "capstan/geometry/convex_distance.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "capstan/geometry/epa.h"
 #include "capstan/geometry/gjk.h"
 
 namespace capstan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Cramer's rule for a symmetric matrix that must be positive definite; false when it is not.
 bool solve_positive(const Mat3& M, const Vec3& r, Vec3* x) {

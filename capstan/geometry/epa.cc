@@ -1,11 +1,7 @@
 #include "capstan/geometry/epa.h"
 
-#include <limits>
-
 namespace capstan {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Face {
   int v[3];       // counter-clockwise seen from outside

@@ -8,7 +8,7 @@
 namespace capstan {
 namespace {
 
-constexpr double kPatchAngle = 0.25;  // [rad] contacts with normals this close are reduced together
+constexpr double kSdfPatchAngle = 0.25;  // [rad] contacts with normals this close are reduced together
 constexpr double kSlope =
     0.15;  // [m/m] a point that a deeper one near it undercuts by more is no contact of its own
 constexpr int kMaxCuts = 12;
@@ -143,7 +143,7 @@ struct Search {
     for (const Candidate& c : candidates) {
       if (c.s <= margin + slack()) contacts->push_back(make_contact(c.x, c.id));
     }
-    reduce_contacts(first, 1e-3 * grid.cell, kPatchAngle, contacts);
+    reduce_contacts(first, 1e-3 * grid.cell, kSdfPatchAngle, contacts);
     std::size_t kept = first;
     for (std::size_t k = first; k < contacts->size(); ++k) {
       const std::uint32_t id = (*contacts)[k].feature;
@@ -203,7 +203,7 @@ void collide_sdf_mesh(const SdfGrid& grid, const Transform& X_WA, const MeshBvh&
                       double margin, std::vector<ContactPoint>* contacts) {
   const std::size_t first = contacts->size();
   Search{grid, X_WA, mesh, inverse(X_WA) * X_WB, margin, contacts, scratch()}.run();
-  reduce_contacts(first, 1e-3 * grid.cell, kPatchAngle, contacts);
+  reduce_contacts(first, 1e-3 * grid.cell, kSdfPatchAngle, contacts);
 }
 
 void collide_sdf_sdf(const SdfGrid& A, const Transform& X_WA, const SdfGrid& B, const Transform& X_WB,
@@ -216,7 +216,7 @@ void collide_sdf_sdf(const SdfGrid& A, const Transform& X_WA, const SdfGrid& B, 
     (*contacts)[i] = swapped((*contacts)[i]);
     (*contacts)[i].feature ^= 0x80000000u;
   }
-  reduce_contacts(first, 1e-3 * std::min(A.cell, B.cell), kPatchAngle, contacts);
+  reduce_contacts(first, 1e-3 * std::min(A.cell, B.cell), kSdfPatchAngle, contacts);
 }
 
 }  // namespace capstan

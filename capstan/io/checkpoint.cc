@@ -12,9 +12,9 @@
 namespace capstan {
 namespace {
 
-constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'R', 'U', 'N'};
-constexpr std::uint32_t kVersion = 2;
-constexpr long kMaxBytes = 4L << 30;
+constexpr char kCheckpointMagic[8] = {'C', 'A', 'P', 'S', 'T', 'R', 'U', 'N'};
+constexpr std::uint32_t kCheckpointVersion = 2;
+constexpr long kMaxCheckpointBytes = 4L << 30;
 
 // In front of the bytes of save(); little-endian as they are. The checksum is of the fields before it; the
 // state has its own.
@@ -58,8 +58,8 @@ std::string why_unsound(const Header& h) {
 
 void write_checkpoint(const std::string& path, const Model& model, const Checkpoint& checkpoint) {
   Header header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.version = kVersion;
+  std::memcpy(header.magic, kCheckpointMagic, sizeof kCheckpointMagic);
+  header.version = kCheckpointVersion;
   header.integrator = static_cast<std::int32_t>(checkpoint.options.integrator);
   header.contact_law = static_cast<std::int32_t>(checkpoint.options.contact.law);
   header.keep_going = !checkpoint.options.fail_if_not_converged;
@@ -81,16 +81,18 @@ Checkpoint read_checkpoint(const std::string& path, const Model& model) {
   const Source where{path, 0};
   Diagnostics diagnostics;
   std::string bytes;
-  if (!read_file(path, kMaxBytes, "checkpoint", where, &bytes, &diagnostics)) throw InputError(diagnostics);
+  if (!read_file(path, kMaxCheckpointBytes, "checkpoint", where, &bytes, &diagnostics))
+    throw InputError(diagnostics);
   Header header;
-  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+  if (bytes.size() < sizeof header ||
+      std::memcmp(bytes.data(), kCheckpointMagic, sizeof kCheckpointMagic) != 0) {
     throw InputError(where, "this is not a checkpoint", "give a file that 'capstan run --checkpoint' wrote");
   }
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.version != kVersion) {
+  if (header.version != kCheckpointVersion) {
     throw InputError(where,
                      fmt::format("the checkpoint is of version {}; this program reads version {}",
-                                 header.version, kVersion),
+                                 header.version, kCheckpointVersion),
                      "run the scene again from its start");
   }
   if (header.checksum != checksum(header)) {

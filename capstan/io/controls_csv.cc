@@ -15,7 +15,7 @@ namespace capstan {
 
 namespace {
 
-constexpr long kMaxBytes = 256L << 20;
+constexpr long kMaxControlsBytes = 256L << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets write
 
 std::string trimmed(const std::string& text) {
@@ -116,7 +116,7 @@ std::vector<ControlPoint> read_controls_csv(const std::string& path,
                                             Interpolation interpolation, Diagnostics* diagnostics) {
   std::vector<ControlPoint> points;
   std::string content;
-  if (!read_file(path, kMaxBytes, "controls", {path, 0}, &content, diagnostics)) return points;
+  if (!read_file(path, kMaxControlsBytes, "controls", {path, 0}, &content, diagnostics)) return points;
   if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
   std::istringstream lines(content);
   std::vector<std::string> names, fields;

@@ -32,7 +32,9 @@ class Builder {
       json_["nodes"].push_back({{"name", model.bodies[model.links[l].body].name}});
       json_["nodes"][0]["children"].push_back(l);
     }
-    for (const ModelShape& shape : model.shapes) add_shape(shape);
+    for (const ModelShape& shape : model.shapes) {
+      if (shape.part != SurfacePart::vertex) add_shape(shape);
+    }
   }
 
   void set_poses(const std::vector<State>& states) {

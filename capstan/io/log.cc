@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,15 +10,12 @@
 
 #include "capstan/io/output_file.h"
 #include "capstan/io/rod_log.h"
+#include "capstan/io/soft_body_log.h"
 
 namespace capstan {
 namespace {
 
 constexpr long kMaxBufferedNumbers = 1 << 17;  // 1 MB
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Component {
   const char* name;  // "" for joints with one number
@@ -185,6 +181,7 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   // The unit of a control depends on the actuator's gain, which has none in scene files.
   for (const ModelActuator& a : model.actuators) columns.push_back({"control", a.name + ".control", "1"});
   for (LogColumn& column : rod_columns(model)) columns.push_back(std::move(column));
+  for (LogColumn& column : soft_body_columns(model)) columns.push_back(std::move(column));
   for (LogColumn& column : log_numbers()) columns.push_back(std::move(column));
   return header;
 }
@@ -221,11 +218,13 @@ void calc_log_numbers(const Model& model, const State& state, const Report& repo
 
 void make_log_row(const Model& model, const State& state, const VecX& numbers, VecX* row) {
   // Joints are logged in their own order, which need not be that of q and v.
-  const auto num_rod_numbers = static_cast<Eigen::Index>(rod_columns(model).size());
+  const auto num_rod_numbers = static_cast<Eigen::Index>(rod_columns(model).size()),
+             num_soft_numbers = static_cast<Eigen::Index>(soft_body_columns(model).size());
   Eigen::Index num_joint_numbers = 0, n = 0;
   for (const ModelJoint& joint : model.joints)
     num_joint_numbers += num_positions(joint.type) + num_velocities(joint.type);
-  row->resize(1 + num_joint_numbers + state.control.size() + num_rod_numbers + numbers.size());
+  row->resize(1 + num_joint_numbers + state.control.size() + num_rod_numbers + num_soft_numbers +
+              numbers.size());
   (*row)[n++] = state.time;
   for (const ModelJoint& joint : model.joints) {
     for (int i = 0; i < num_positions(joint.type); ++i) (*row)[n++] = state.q[joint.q + i];
@@ -236,6 +235,8 @@ void make_log_row(const Model& model, const State& state, const VecX& numbers, V
   for (const double u : state.control) (*row)[n++] = u;
   calc_rod_numbers(model, state, {row->data() + n, static_cast<std::size_t>(num_rod_numbers)});
   n += num_rod_numbers;
+  calc_soft_body_numbers(model, state, {row->data() + n, static_cast<std::size_t>(num_soft_numbers)});
+  n += num_soft_numbers;
   row->tail(numbers.size()) = numbers;
   CAPSTAN_ASSERT(n + numbers.size() == row->size());
 }

@@ -17,11 +17,11 @@ namespace {
 using tinyxml2::XMLElement;
 using Affine = Eigen::Affine3d;
 
-struct Problem {
+struct DaeError {
   std::string what, remedy;
 };
 
-constexpr const char* kRemedy = "export it again as COLLADA 1.4, or as OBJ or STL";
+constexpr const char* kDaeRemedy = "export it again as COLLADA 1.4, or as OBJ or STL";
 constexpr int kMaxDepth = 64;         // of nodes
 constexpr int kMaxInstances = 10000;  // nodes may refer to nodes, which multiplies
 
@@ -37,7 +37,7 @@ std::vector<T> numbers_in(const XMLElement* element, const char* what) {
     T value{};
     const auto [next, problem] = std::from_chars(at, end, value);
     if (problem != std::errc() || (next != end && !space(*next)))
-      throw Problem{fmt::format("has something else than numbers in <{}>", what), kRemedy};
+      throw DaeError{fmt::format("has something else than numbers in <{}>", what), kDaeRemedy};
     values.push_back(value);
     at = next;
   }
@@ -92,8 +92,8 @@ struct Reader {
         points.emplace_back(values[i], values[i + 1], values[i + 2]);
       return points;
     }
-    throw Problem{fmt::format("has a mesh at line {} without positions", geometry_mesh->GetLineNum()),
-                  kRemedy};
+    throw DaeError{fmt::format("has a mesh at line {} without positions", geometry_mesh->GetLineNum()),
+                   kDaeRemedy};
   }
 
   // One <triangles>, <polylist> or <polygons>.
@@ -104,7 +104,7 @@ struct Reader {
     for (const XMLElement* input = faces->FirstChildElement("input"); input;
          input = input->NextSiblingElement("input")) {
       const int at = input->IntAttribute("offset", 0);
-      if (at < 0 || at > 64) throw Problem{"has an input with an offset out of range", kRemedy};
+      if (at < 0 || at > 64) throw DaeError{"has an input with an offset out of range", kDaeRemedy};
       width = std::max(width, at + 1);
       if (attribute(input, "semantic") != "VERTEX") continue;
       offset = at;
@@ -123,7 +123,7 @@ struct Reader {
       const auto corner = [&](std::size_t i) {
         const int index = indices[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(offset)];
         if (index < 0 || index >= static_cast<int>(points.size()))
-          throw Problem{fmt::format("has a face with vertex {} of {}", index, points.size()), kRemedy};
+          throw DaeError{fmt::format("has a face with vertex {} of {}", index, points.size()), kDaeRemedy};
         return first + index;
       };
       for (std::size_t at = 0; at < corners;) {
@@ -135,8 +135,8 @@ struct Reader {
         if (size > corners - at) break;
         for (std::size_t i = 2; i < size; ++i) {
           if (static_cast<long>(mesh->triangles.size()) >= max_triangles)
-            throw Problem{fmt::format("has more than {} triangles", max_triangles),
-                          "simplify the mesh, or raise the limit (ReadLimits::max_mesh_triangles)"};
+            throw DaeError{fmt::format("has more than {} triangles", max_triangles),
+                           "simplify the mesh, or raise the limit (ReadLimits::max_mesh_triangles)"};
           mesh->triangles.push_back({corner(at), corner(at + i - 1), corner(at + i)});
         }
         if (size == 0 && tag != "polylist") break;
@@ -164,7 +164,7 @@ struct Reader {
                                                                        : 0;
       if (count == 0) continue;
       const std::vector<double> n = numbers_in<double>(e, e->Name());
-      if (n.size() != count) throw Problem{fmt::format("has {} numbers in <{}>", n.size(), tag), kRemedy};
+      if (n.size() != count) throw DaeError{fmt::format("has {} numbers in <{}>", n.size(), tag), kDaeRemedy};
       if (tag == "matrix") {
         Eigen::Matrix4d M;
         M << n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], 0, 0, 0, 1;
@@ -182,7 +182,7 @@ struct Reader {
 
   void add_node(const XMLElement* node, const Affine& X_parent, int depth) {
     if (depth > kMaxDepth || ++instances > kMaxInstances)
-      throw Problem{"has nodes that are nested too deep, or too many", kRemedy};
+      throw DaeError{"has nodes that are nested too deep, or too many", kDaeRemedy};
     const Affine X = placed(node, X_parent);
     for (const XMLElement* e = node->FirstChildElement(); e; e = e->NextSiblingElement()) {
       const std::string tag = e->Name();
@@ -203,7 +203,8 @@ void read(const XMLElement* root, Reader* reader) {
   if (const XMLElement* asset = root->FirstChildElement("asset")) {
     if (const XMLElement* unit = asset->FirstChildElement("unit")) {
       const double meter = unit->DoubleAttribute("meter", 1);
-      if (!(meter > 0) || !std::isfinite(meter)) throw Problem{"has a unit that is not above 0 m", kRemedy};
+      if (!(meter > 0) || !std::isfinite(meter))
+        throw DaeError{"has a unit that is not above 0 m", kDaeRemedy};
       X.scale(meter);
     }
   }
@@ -230,13 +231,13 @@ DaeMesh read_dae(const std::string& bytes, long max_triangles) {
   if (document.Parse(bytes.data(), bytes.size()) != tinyxml2::XML_SUCCESS || !document.RootElement() ||
       std::string(document.RootElement()->Name()) != "COLLADA") {
     mesh.problem = "is not a COLLADA file";
-    mesh.remedy = kRemedy;
+    mesh.remedy = kDaeRemedy;
     return mesh;
   }
   Reader reader{&mesh, max_triangles};
   try {
     read(document.RootElement(), &reader);
-  } catch (const Problem& problem) {
+  } catch (const DaeError& problem) {
     mesh.problem = problem.what;
     mesh.remedy = problem.remedy;
   }

@@ -15,15 +15,15 @@ namespace capstan::mjcf {
 
 namespace {
 
-constexpr char kUnnamed = '\n';  // begins the key of a <model> without a name
-constexpr int kMaxDepth = 16;    // a model that attaches itself would go on for ever
+constexpr char kUnnamed = '\n';      // begins the key of a <model> without a name
+constexpr int kMaxAttachments = 16;  // a model that attaches itself would go on for ever
 
 // The model of a file, read once however often it is attached. Null: it cannot be read.
 Reader* read_once(Reader& reader, const XmlElement* element, Reader::AttachedModel* model) {
   if (model->is_read) return model->reader.get();
   model->is_read = true;
-  if (reader.attach_depth >= kMaxDepth) {
-    reader.xml.error(element, fmt::format("models are attached to models more than {} deep", kMaxDepth),
+  if (reader.attach_depth >= kMaxAttachments) {
+    reader.xml.error(element, fmt::format("models are attached to models more than {} deep", kMaxAttachments),
                      "a model cannot be attached to itself");
     return nullptr;
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -41,6 +42,10 @@ void write_file(const std::string& path, const void* data, std::size_t bytes) {
 
 void write_file(const std::string& path, const std::string& text) {
   write_file(path, text.data(), text.size());
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -19,6 +19,9 @@ class OutputError : public std::runtime_error {
 void write_file(const std::string& path, const void* data, std::size_t bytes);
 void write_file(const std::string& path, const std::string& text);
 
+// For those who write to disk every few seconds: of a clock that never goes back.
+double seconds_now();
+
 // Both paths lead to one existing file.
 bool same_file(const std::string& a, const std::string& b);
 

@@ -104,7 +104,8 @@ std::vector<bool> find_hidden(const Model& model) {
     if (!shape.collides) has_visual[shape.body] = true;
   }
   for (const ModelShape& shape : model.shapes) {
-    hidden.push_back(shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba);
+    hidden.push_back(shape.part == SurfacePart::vertex ||
+                     (shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba));
   }
   return hidden;
 }
@@ -122,6 +123,8 @@ std::vector<Item> place_shapes(const Model& model, const State& state, double pi
     const int fine = std::clamp(4 * static_cast<int>(2.1 * std::sqrt(pixels)), kFewest, kMost);
     Item item{&shape, tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
     const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
+    for (std::size_t k = 0; shape.flexible >= 0 && k < item.facets.vertices.size(); ++k)
+      item.facets.vertices[k] = placement.flexible[shape.flexible].vertex[k];
     for (Vec3& v : item.facets.vertices) v = X_WS * v;
     items.push_back(std::move(item));
   }

@@ -16,6 +16,7 @@
 #include "capstan/io/read.h"
 #include "capstan/io/recording_codec.h"
 #include "capstan/io/recording_hdf5.h"
+#include "capstan/io/surface.h"
 #include "capstan/io/write_yaml.h"
 #include "capstan/step/contact_forces.h"
 
@@ -49,18 +50,10 @@ std::uint64_t checksum(const ChunkHeader& header, const Bytes& stored) {
   return hash.value;
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::size_t frame_bytes(const RecordedFrame& f) {
   return 8 * static_cast<std::size_t>(f.state.q.size() + f.state.v.size() + f.state.control.size() +
                                       f.numbers.size()) +
          f.contacts.size() * sizeof(RecordedContact) + f.inputs.size() * 64;
-}
-
-std::array<float, 3> floats(const Vec3& x) {
-  return {static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z())};
 }
 
 void check_reads_back(const RecordingHeader& header) {

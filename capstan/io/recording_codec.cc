@@ -15,6 +15,8 @@ static_assert(std::endian::native == std::endian::little, "recordings are little
 static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
 
 constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kRigidVersion =
+    6;  // the same with the settings of rigid contact at the end of the header
 constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
@@ -170,11 +172,53 @@ RecordedInput get_input(In* in) {
   return r;
 }
 
+void put_rigid(const RigidSettings& settings, Out* out) {
+  const RigidOptions& r = settings.options;
+  out->put(std::string(traits(r.model).name));
+  out->put(settings.solver);
+  out->put(std::string(kRigidRestitutionNames[static_cast<int>(r.restitution)]));
+  out->put(std::string(kRigidStabilizationNames[static_cast<int>(r.stabilization)]));
+  for (const double x : {r.viscosity, r.erp, r.cfm, r.stiffness, r.damping, r.allowance, r.tolerance})
+    out->put(x);
+  for (const int x : {r.directions, r.max_iterations, static_cast<int>(r.warm_start)})
+    out->put(static_cast<std::int32_t>(x));
+}
+
+// Its place among names.
+template <class Names, class NameOf>
+int find_name(const Names& names, const std::string& name, const NameOf& name_of) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name == name_of(names[i])) return static_cast<int>(i);
+  }
+  throw std::runtime_error(fmt::format("an option of rigid contact is '{}'", name));
+}
+
+void get_rigid(In* in, RigidSettings* settings) {
+  RigidOptions& r = settings->options;
+  const auto plain = [](const char* name) { return name; };
+  settings->is_on = true;
+  r.model = static_cast<RigidModel>(
+      find_name(kRigidModels, in->text(), [](const RigidModelTraits& m) { return m.name; }));
+  settings->solver = in->text();
+  r.restitution = static_cast<RigidRestitution>(find_name(kRigidRestitutionNames, in->text(), plain));
+  r.stabilization = static_cast<RigidStabilization>(find_name(kRigidStabilizationNames, in->text(), plain));
+  for (double* x : {&r.viscosity, &r.erp, &r.cfm, &r.stiffness, &r.damping, &r.allowance, &r.tolerance}) {
+    *x = in->get<double>();
+    if (!std::isfinite(*x) || (*x < 0 && x != &r.erp))
+      throw std::runtime_error(fmt::format("an option of rigid contact is {}", *x));
+  }
+  r.directions = in->get<std::int32_t>();
+  r.max_iterations = in->get<std::int32_t>();
+  r.warm_start = in->get<std::int32_t>() != 0;
+  if (r.directions < 4 || r.directions > 1000 || r.max_iterations < 0)
+    throw std::runtime_error("an option of rigid contact is out of range");
+}
+
 }  // namespace
 
 Bytes encode_header(const RecordingHeader& h) {
   Out out;
-  out.put(kVersion);
+  out.put(h.options.rigid.is_on ? kRigidVersion : kVersion);
   for (const std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) out.put(*text);
   out.put(h.fingerprint);
   const StepOptions& o = h.options;
@@ -202,13 +246,14 @@ Bytes encode_header(const RecordingHeader& h) {
       for (const int i : t) out.put(static_cast<std::int32_t>(i));
     }
   }
+  if (h.options.rigid.is_on) put_rigid(h.options.rigid, &out);
   return out.bytes;
 }
 
 RecordingHeader decode_header(const Bytes& bytes) {
   In in(bytes);
   const auto version = in.get<std::uint32_t>();
-  if (version != kVersion) {
+  if (version != kVersion && version != kRigidVersion) {
     throw std::runtime_error(
         fmt::format("it is of version {}; this program reads version {}", version, kVersion));
   }
@@ -266,6 +311,7 @@ RecordingHeader decode_header(const Bytes& bytes) {
     }
     h.meshes.push_back(std::move(mesh));
   }
+  if (version == kRigidVersion) get_rigid(&in, &o.rigid);
   in.end();
   return h;
 }

@@ -3,7 +3,6 @@
 #include <hdf5.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,10 +15,6 @@ namespace {
 
 constexpr std::size_t kFlushContacts = 50'000;
 constexpr std::uintmax_t kSpareBytes = 1 << 20;  // for started chunks and the index
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kCreaseCosine = 0.766;  // of 40 degrees
 
-std::array<float, 3> floats(const Vec3& x) {
-  return {static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z())};
-}
-
 // Area times two along the normal, for any plane polygon.
 Vec3 area_vector(const Facets& facets, const std::vector<int>& face) {
   Vec3 sum = Vec3::Zero();

@@ -8,6 +8,10 @@
 
 namespace capstan {
 
+inline std::array<float, 3> floats(const Vec3& x) {
+  return {static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z())};
+}
+
 struct DrawnSurface {
   std::vector<std::array<float, 3>> positions, normals;  // [m] and unit, of one length, frame of the shape
   std::vector<std::array<std::uint32_t, 3>> triangles;   // counter-clockwise seen from outside

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "capstan/scene/rod.h"
+#include "capstan/scene/soft_body.h"
 
 namespace capstan {
 namespace {
@@ -255,6 +256,7 @@ std::string rod_text(const RodSpec& rod) {
   if (rod.rest == RodRest::given) map.add("rest", "{joints: " + point_list(rod.natural) + "}");
   if (!rod.rest_length.empty()) map.add("rest_lengths", numbers(rod.rest_length));
   if (!rod.angles.empty()) map.add("angles", numbers(rod.angles));
+  map.flag("actuated", rod.actuated, false);
   if (!rod.pinned_nodes.empty()) map.add("fixed_nodes", numbers(rod.pinned_nodes));
   if (!rod.clamped_edges.empty()) map.add("clamped_edges", numbers(rod.clamped_edges));
   if (!rod.held_angles.empty()) map.add("fixed_angles", numbers(rod.held_angles));
@@ -266,6 +268,57 @@ std::string rod_text(const RodSpec& rod) {
   map.scalar("group_bits", rod.group_bits, 1).scalar("mask_bits", rod.mask_bits, 1);
   map.scalar("margin", rod.margin, 0);
   const std::array<float, 4> rgba = drawn_color(rod.rgba);
+  if (rgba != plain.rgba)
+    map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
+  return "  - " + map.str() + "\n";
+}
+
+std::string region_text(const SoftRegion& region, FlowMap map = {}) {
+  FlowMap inner;
+  inner.add("centre", numbers(region.centre));
+  if (region.is_ball) {
+    inner.add("radius", number(region.radius));
+  } else {
+    inner.add("size", numbers(Vec3(2 * region.half_size)));
+  }
+  return map.add(region.is_ball ? "ball" : "box", inner.str()).str();
+}
+
+std::string soft_body_text(const SoftBodySpec& body) {
+  const SoftBodySpec plain;
+  FlowMap map, damping;
+  map.text("name", body.name).text("body", body.body, kWorld);
+  std::string tets, list;
+  for (const auto& [a, b, c, d] : body.mesh->tets)
+    tets += fmt::format("{}[{}, {}, {}, {}]", tets.empty() ? "" : ", ", a, b, c, d);
+  map.add("mesh", "{vertices: " + point_list(body.mesh->vertices) + ", tets: [" + tets + "]}")
+      .pose(body.pose);
+  if (body.element != plain.element) map.add("element", "quadratic");
+  constexpr const char* names[] = {"linear_corotational", "corotated", "neo_hookean",
+                                   "saint_venant_kirchhoff"};
+  if (body.elasticity != plain.elasticity) map.add("elasticity", names[static_cast<int>(body.elasticity)]);
+  if (!body.lumped_mass) map.add("mass", "consistent");
+  map.add("young_modulus", number(body.young_modulus));
+  map.scalar("poisson_ratio", body.poisson_ratio, plain.poisson_ratio).add("density", number(body.density));
+  damping.scalar("alpha", body.alpha, 0).scalar("beta", body.beta, 0);
+  if (!damping.inside.empty()) map.add("damping", damping.str());
+  for (const SoftRegion& region : body.fixed) list += (list.empty() ? "" : ", ") + region_text(region);
+  if (!list.empty()) map.add("fixed", "[" + list + "]");
+  list.clear();
+  for (const SoftAttachment& a : body.attachments) {
+    FlowMap inner;
+    inner.text("body", a.body).scalar("stiffness", a.stiffness, kInfinity);
+    if (a.relaxation_time >= 0) inner.add("relaxation_time", number(a.relaxation_time));
+    list += (list.empty() ? "" : ", ") + region_text(a.region, inner);
+  }
+  if (!list.empty()) map.add("attach", "[" + list + "]");
+  map.vec3("velocity", body.velocity, plain.velocity)
+      .vec3("angular_velocity", body.angular_velocity, plain.angular_velocity)
+      .text("material", body.material, plain.material)
+      .flag("collides", body.collides, true);
+  map.scalar("group_bits", body.group_bits, 1).scalar("mask_bits", body.mask_bits, 1);
+  map.scalar("margin", body.margin, 0);
+  const std::array<float, 4> rgba = drawn_color(body.rgba);
   if (rgba != plain.rgba)
     map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
   return "  - " + map.str() + "\n";
@@ -451,6 +504,7 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   }
   if (!shapes.empty()) out += (any_shape ? "shapes:\n" : "") + shapes;
   section(&out, "rods", scene.rods, rod_text);
+  section(&out, "soft_bodies", scene.soft_bodies, soft_body_text);
   section(&out, "sites", scene.sites, [](const Site& site) {
     return "  - " + FlowMap().text("name", site.name).text("body", site.body, kWorld).pose(site.pose).str() +
            "\n";

@@ -112,6 +112,7 @@ Scene read_text(const std::string& text, const std::string& path, YamlSession* s
     });
     root.each("shapes", [&](const YamlNode& node) { read_shape(&reader, node, nullptr); });
     read_rods(&reader, &root);
+    read_soft_bodies(&reader, &root);
     root.each("sites", [&](const YamlNode& node) { read_site(&reader, node, nullptr); });
     check_model_parents(reader);
     read_couplings(&reader, &root);

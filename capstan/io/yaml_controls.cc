@@ -6,6 +6,7 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/yaml_parts.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan {
 namespace {
@@ -14,6 +15,27 @@ template <class T>
 std::vector<std::string> names_of(const std::vector<T>& things) {
   std::vector<std::string> names;
   for (const T& thing : things) names.push_back(thing.name);
+  return names;
+}
+
+// Of bodies, and of the edges of rods.
+std::vector<std::string> names_of_bodies(const Scene& scene) {
+  std::vector<std::string> names = names_of(scene.bodies);
+  for (const RodSpec& rod : scene.rods) {
+    const std::size_t edges = rod.nodes.size() - (rod.closed || rod.nodes.empty() ? 0 : 1);
+    for (std::size_t i = 0; i < edges; ++i) names.push_back(fmt::format("{}/{}", rod.name, i));
+  }
+  return names;
+}
+
+// Of actuators, and those that actuated rods have.
+std::vector<std::string> names_of_actuators(const Scene& scene) {
+  std::vector<std::string> names = names_of(scene.actuators);
+  for (const RodSpec& rod : scene.rods) {
+    if (!rod.actuated) continue;
+    names.push_back(rod.name + ".natural");
+    names.push_back(rod.name + ".length");
+  }
   return names;
 }
 
@@ -64,14 +86,14 @@ void read_point(YamlReader* reader, const YamlNode& node, double* before) {
     }
   }
   each_known(
-      &fields, "control", "actuator", names_of(scene.actuators),
+      &fields, "control", "actuator", names_of_actuators(scene),
       [&](const std::string& name, const YamlNode& n) {
         double value = 0;
         if (read_number(fields.source(), n, fmt::format("control of actuator '{}'", name), kAny, &value))
           point.control[name] = value;
       });
   each_known(
-      &fields, "force", "body", names_of(scene.bodies), [&](const std::string& name, const YamlNode& n) {
+      &fields, "force", "body", names_of_bodies(scene), [&](const std::string& name, const YamlNode& n) {
         std::vector<double> value;
         if (read_numbers(fields.source(), n, fmt::format("force on body '{}'", name), 3, 3, kAny, &value))
           point.force[name] = Vec3(value[0], value[1], value[2]);
@@ -119,7 +141,7 @@ void read_sensor(YamlReader* reader, const YamlNode& node) {
   if (on == "joint") reference("joint", joints, &sensor.joint);
   if (on == "actuator") reference("actuator", names_of(scene.actuators), &sensor.actuator);
   if (on == "frame") reference("site", names_of(scene.sites), &sensor.site);
-  if (on == "frame" || on == "body") reference("body", names_of(scene.bodies), &sensor.body);
+  if (on == "frame" || on == "body") reference("body", names_of_bodies(scene), &sensor.body);
   const std::string target = sensor.joint + sensor.actuator + sensor.site + sensor.body;
   if (!on.empty() && target.empty()) {
     fields.error(node,

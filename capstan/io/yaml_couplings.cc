@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numbers>
 #include <set>
 
 #include "capstan/base/closest_name.h"
@@ -10,8 +9,6 @@
 
 namespace capstan {
 namespace {
-
-constexpr double kDegree = std::numbers::pi / 180;
 
 void read_tendon(YamlReader* reader, const YamlNode& node) {
   YamlFields fields(reader->source, node, "a tendon");

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numbers>
 
 #include "capstan/base/closest_name.h"
 
 namespace capstan {
 namespace {
-
-constexpr double kDegree = std::numbers::pi / 180;
 
 // The text is a number, infinite and NaN included.
 bool parse_number(std::string_view text, double* value) {

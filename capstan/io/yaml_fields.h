@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "capstan/scene/scene.h"
 
 namespace capstan {
+
+inline constexpr double kDegree = std::numbers::pi / 180;  // [rad]
 
 struct YamlSource {
   std::string file;

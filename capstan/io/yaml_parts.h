@@ -51,6 +51,7 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
                bool body_has_inertia = false);
 void read_color(YamlFields* fields, std::array<float, 4>* rgba);
 void read_rods(YamlReader* reader, YamlFields* root);
+void read_soft_bodies(YamlReader* reader, YamlFields* root);
 void read_site(YamlReader* reader, const YamlNode& node, const std::string* body);
 void read_body(YamlReader* reader, const YamlNode& node, const std::string* parent, const std::string& place);
 // A joint's map (or only its type as a word); starting values go to `initial`.

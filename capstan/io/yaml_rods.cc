@@ -198,6 +198,7 @@ void read_rod(YamlReader* reader, const YamlNode& node) {
   read_lengths(&fields, &rod);
   if (const YamlNode* angles = fields.find("angles"))
     read_numbers(reader->source, *angles, fields.of("angles"), 1, kMostRodEdges, kAny, &rod.angles);
+  fields.flag("actuated", &rod.actuated);
   const int n = static_cast<int>(rod.nodes.size()), edges = rod.closed ? n : n - 1;
   read_indices(&fields, "fixed_nodes", n, &rod.pinned_nodes);
   read_indices(&fields, "clamped_edges", edges, &rod.clamped_edges);

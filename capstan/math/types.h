@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 
 #include "capstan/math/alignment.h"
 
@@ -17,6 +18,8 @@ using Mat2 = Eigen::Matrix2d;
 using Mat3 = Eigen::Matrix3d;
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 using MatX = Eigen::MatrixXd;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Cross product by components. Eigen's own lives in a heavier header.
 inline Vec3 cross(const Vec3& a, const Vec3& b) {

@@ -4,11 +4,23 @@
 
 #include <cmath>
 #include <numbers>
+#include <string_view>
 #include <utility>
 
 #include "capstan/model/model.h"
 
 namespace capstan {
+namespace {
+
+constexpr const char *kNatural = ".natural", *kLength = ".length";  // actuators of a rod
+
+std::vector<ModelKeyframe*> keyframes_of(Model* model) {
+  std::vector<ModelKeyframe*> list = {&model->initial};
+  for (ModelKeyframe& keyframe : model->keyframes) list.push_back(&keyframe);
+  return list;
+}
+
+}  // namespace
 
 int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int material, Model* model) {
   const int object = add_object(name, rod, model);
@@ -47,7 +59,41 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
     }
     add_carrier_shape(object, i, shape, material, model);
   }
+  if (spec.actuated) {
+    const double most = rod->most_natural_factor();
+    const auto add = [&](const char* what, Range range) {
+      ModelActuator actuator;
+      actuator.name = name + what;
+      actuator.control_range = range;
+      actuator.control = 1;
+      model->actuators.push_back(actuator);
+      for (ModelKeyframe* keyframe : keyframes_of(model)) {
+        keyframe->control.conservativeResize(keyframe->control.size() + 1);
+        keyframe->control[keyframe->control.size() - 1] = 1;
+      }
+    };
+    add(kNatural, {-most, most});
+    add(kLength, {1e-3, kInfinity});
+  }
   return object;
+}
+
+void apply_rod_controls(const Model& model, const VecX& control, VecX* q) {
+  for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
+    const Object& object = model.objects[i];
+    const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
+    if (rod == nullptr || !rod->spec().actuated) continue;
+    const std::string_view first = model.bodies[model.links[object.link_begin].body].name;
+    const std::string_view name = first.substr(0, first.size() - 2);  // without "/0"
+    double factors[2] = {1, 1};
+    for (std::size_t a = 0; a < model.actuators.size(); ++a) {
+      const std::string_view actuator = model.actuators[a].name;
+      if (!actuator.starts_with(name)) continue;
+      if (actuator.substr(name.size()) == kNatural) factors[0] = control[static_cast<int>(a)];
+      if (actuator.substr(name.size()) == kLength) factors[1] = control[static_cast<int>(a)];
+    }
+    rod->set_factors(factors[0], factors[1], q->segment(object.q_begin, object.num_positions()));
+  }
 }
 
 std::vector<int> find_rods(const Model& model) {

@@ -93,7 +93,7 @@ void ModelCompiler::check_mass_matrix() {
 }
 
 Model compile(const Scene& scene, Diagnostics* diagnostics) {
-  ModelCompiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ModelCompiler c{scene, *diagnostics, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   c.model.name = scene.name;
   c.model.options = scene.options;
   check_options(scene, *diagnostics);
@@ -102,13 +102,15 @@ Model compile(const Scene& scene, Diagnostics* diagnostics) {
   c.check_mass_matrix();
   c.compile_materials();
   c.compile_shapes();
-  c.compile_sites();
   c.compile_transmissions();
   if (!c.compile_system_pattern()) return std::move(c.model);
   c.compile_rods();
+  c.compile_soft_bodies();
+  c.compile_sites();
   set_default_stiffness(&c.model);
   c.compile_constraints();
   c.compile_attachments();
+  c.compile_soft_attachments();
   c.compile_neighbours();
   c.compile_filters();
   c.compile_keyframes();

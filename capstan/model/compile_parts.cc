@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "capstan/base/closest_name.h"
 #include "capstan/model/compiler.h"
 #include "capstan/physics/physics.h"
 
@@ -39,6 +40,8 @@ int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* ki
                            const Source& where, const std::string& user) {
   if (const auto it = map.find(name); it != map.end()) return it->second;
   std::string known;
+  std::vector<std::string> names;
+  for (const auto& [key, value] : map) names.push_back(key);
   int count = 0;
   for (const auto& [key, value] : map) {
     if (++count > 8) {
@@ -48,7 +51,8 @@ int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* ki
     known += (known.empty() ? "" : ", ") + key;
   }
   diagnostics.error(where, fmt::format("{} is {} '{}', which does not exist", user, kind, name),
-                    known.empty() ? fmt::format("there is no {} at all", kind) : "known are: " + known);
+                    known.empty() ? fmt::format("there is no {} at all", kind)
+                                  : did_you_mean(name, names, "known are: " + known));
   return -1;
 }
 

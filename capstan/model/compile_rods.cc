@@ -79,6 +79,8 @@ void ModelCompiler::compile_rods() {
     }
     const int object = rod_objects.back() = add_rod(spec.name, rod, material, &model);
     const Object& added = model.objects[object];
+    for (std::size_t a = 0; a < model.actuators.size(); ++a)
+      actuator_index.emplace(model.actuators[a].name, static_cast<int>(a));
     const std::size_t place = carrier_poses.size();
     carrier_poses.resize(place + rod->num_edges());
     rod->place(model.initial.q.segment(added.q_begin, added.num_positions()),

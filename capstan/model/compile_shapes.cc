@@ -268,12 +268,14 @@ void ModelCompiler::compile_shapes() {
 }
 
 void ModelCompiler::compile_filters() {
-  // A body, or all edges of a rod.
+  // A body, or all carriers of a rod or a soft body.
   const auto bodies_of = [&](const std::string& name, const Source& where, const char* user) {
     std::vector<int> bodies;
-    if (const auto rod = rod_index.find(name); rod != rod_index.end() && !body_index.count(name)) {
-      if (rod_objects[rod->second] < 0) return bodies;
-      const Object& object = model.objects[rod_objects[rod->second]];
+    const auto rod = rod_index.find(name), soft = soft_index.find(name);
+    if ((rod != rod_index.end() || soft != soft_index.end()) && !body_index.count(name)) {
+      const int id = rod != rod_index.end() ? rod_objects[rod->second] : soft_objects[soft->second];
+      if (id < 0) return bodies;
+      const Object& object = model.objects[id];
       for (int l = object.link_begin; l < object.link_end; ++l) bodies.push_back(model.links[l].body);
     } else if (const int body = resolve(body_index, "body", name, where, user); body >= 0) {
       bodies = {body};

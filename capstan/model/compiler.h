@@ -25,8 +25,9 @@ struct ModelCompiler {
   std::vector<char> has_unknown_inertia;  // [links] an error about the inertia has been told already
   std::vector<Transform> carrier_poses;   // [carriers of objects without joints] at the start
   std::vector<int> rod_objects;           // [scene.rods] objects; -1: it has errors
+  std::vector<int> soft_objects;          // [scene.soft_bodies] likewise
   std::map<std::string, int> body_index, joint_index, tendon_index, actuator_index, material_index,
-      shape_index, rod_index;
+      shape_index, rod_index, soft_index;
 
   // Bodies, joints, links, trees, dofs (compile_tree.cc). False when the tree cannot be built at all.
   bool compile_bodies();
@@ -45,8 +46,10 @@ struct ModelCompiler {
   void compile_sites();
   void compile_transmissions();
   void compile_rods();
+  void compile_soft_bodies();
   void compile_constraints();
   void compile_attachments();
+  void compile_soft_attachments();
   void compile_filters();
   void compile_neighbours();
   void compile_keyframes();

@@ -88,7 +88,7 @@ void set_default_stiffness(Model* model) {
   }
   for (ModelShape& shape : model->shapes) {
     const Material& m = model->materials[shape.material];
-    if (m.stiffness || m.stiffness_per_kilogram > 0) continue;
+    if (m.stiffness || m.stiffness_per_kilogram > 0 || shape.part != SurfacePart::none) continue;
     shape.stiffness = shape.link == 0 ? most : stiffness[model->links[shape.link].object];
   }
 }

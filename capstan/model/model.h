@@ -134,6 +134,10 @@ struct ModelConstraint {
   bool active = true;
 };
 
+// What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of other soft
+// bodies; triangles meet those and convex shapes. So no place of a contact is found twice.
+enum class SurfacePart : std::uint8_t { none, vertex, triangle };
+
 struct ModelShape {
   std::string name;
   int body = 0, link = 0;
@@ -148,6 +152,8 @@ struct ModelShape {
   double stiffness = 1e6;  // [N/m] the material's, or by default_stiffness.h
   double pair_margin = 0;  // [m] the largest margin of any pair it may be in
   Collider collider;       // for the collision engine; empty when it does not collide
+  int flexible = -1;       // in Model::flexible_shapes: `collider` is its form at the start only
+  SurfacePart part = SurfacePart::none;
   // Shapes of the same link that touch or overlap this one, so that they may cover parts of its surface
   // (contacts/covered.h).
   std::vector<int> neighbours;
@@ -194,6 +200,7 @@ struct Model {
   std::vector<ModelActuator> actuators;
   std::vector<ModelConstraint> constraints;
   std::vector<ModelShape> shapes;
+  std::vector<int> flexible_shapes;  // whose colliders change their form: Placement::flexible has them
   std::vector<Material> materials;
   std::vector<ModelPair> pairs;
   std::vector<std::array<int, 2>> excluded_bodies;

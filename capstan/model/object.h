@@ -15,7 +15,8 @@ struct Object {
   int q_begin = 0, q_end = 0;
   int dof_begin = 0, dof_end = 0;
   int block_begin = 0, block_end = 0;
-  std::shared_ptr<const Physics> physics;  // null: a kinematic tree
+  int flexible_begin = 0, flexible_end = 0;  // of Model::flexible_shapes
+  std::shared_ptr<const Physics> physics;    // null: a kinematic tree
 
   bool is_tree() const { return physics == nullptr; }
   int num_dofs() const { return dof_end - dof_begin; }

@@ -8,4 +8,6 @@ Vec3 Physics::place_point(const ConstVector& q, int carrier, const Vec3& p_C) co
   return X_WC[carrier] * p_C;
 }
 
+void Physics::bend(const ConstVector&, int, Collider*) const {}
+
 }  // namespace capstan

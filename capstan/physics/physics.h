@@ -29,6 +29,7 @@
 namespace capstan {
 
 class BlockMatrix;
+struct Collider;
 
 struct ObjectLayout {
   int num_positions = 0;
@@ -83,6 +84,13 @@ class Physics {
   // Where the point is that is at p_C in the frame of a carrier while this has its size of the start. One
   // that stretches takes its points along; its velocity is that of calc_point().
   virtual Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const;
+  // The collider on a carrier that changes its form, in the carrier's frame (ModelShape::flexible).
+  virtual void bend(const ConstVector& q, int carrier, Collider* collider) const;
+  // Whether carriers touch each other, but for those that the layout holds apart.
+  virtual bool touches_itself() const { return true; }
+  // Whether contacts are to be measured by the mass of the blocks that they touch, A_bb, rather than by all
+  // of A: that takes a solve for each of them, and a large solid has hundreds.
+  virtual bool has_local_mass() const { return false; }
   // Of all constants that the motion depends on, for the fingerprint of the model.
   virtual std::uint64_t fingerprint() const { return 0; }
 

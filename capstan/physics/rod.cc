@@ -41,12 +41,21 @@ void check(const RodSpec& spec) {
   if (!wrong(n < (spec.closed ? 3 : 2),
              fmt::format("the {} rod has {} nodes", spec.closed ? "closed" : "open", n),
              spec.closed ? "give it at least 3" : "give it at least 2")) {
+    int first = -1, count = 0;  // edges without length
     for (int i = 0; i < edges; ++i) {
-      const Vec3 &a = spec.nodes[i], &b = spec.nodes[(i + 1) % n];
-      wrong(!((b - a).norm() > kShortest && std::isfinite((b - a).norm())),
-            fmt::format("nodes {} and {} of the rod are both at ({:g}, {:g}, {:g})", i, (i + 1) % n, a.x(),
-                        a.y(), a.z()),
-            "leave one of them out");
+      const double length = (spec.nodes[(i + 1) % n] - spec.nodes[i]).norm();
+      if (length > kShortest && std::isfinite(length)) continue;
+      if (count++ == 0) first = i;
+    }
+    if (count > 0) {
+      const Vec3& a = spec.nodes[first];
+      const std::string at = fmt::format("({:g}, {:g}, {:g})", a.x(), a.y(), a.z());
+      wrong(true,
+            count == edges
+                ? fmt::format("all {} nodes of the rod are at {}", n, at)
+                : fmt::format("nodes {} and {} of the rod are both at {}{}", first, (first + 1) % n, at,
+                              count > 1 ? fmt::format(", and {} more pairs are equal", count - 1) : ""),
+            count == edges ? "give it a length" : "leave one of them out");
     }
     for (int j = 0; j < joints && found.ok(); ++j) {
       const Vec3 t = (spec.nodes[(j + 1) % n] - spec.nodes[j]).normalized();
@@ -161,8 +170,8 @@ void Rod::set_rest_length(int edge, double length) {
 double Rod::rest_span(int joint) const {
   return 0.5 * (rest_length_[joint] + rest_length_[joint + 1 == num_edges() ? 0 : joint + 1]);
 }
-Vec3 Rod::stiffness(int joint) const {
-  const double span = rest_span(joint), E = spec_.young_modulus;
+Vec3 Rod::stiffness(const ConstVector& q, int joint) const {
+  const double span = length_factor(q) * rest_span(joint), E = spec_.young_modulus;
   return Vec3(E * section_.second_moment[0], E * section_.second_moment[1],
               shear_modulus_ * section_.torsion) /
          span;
@@ -173,7 +182,7 @@ RodEdge Rod::edge(const ConstVector& q, int i) const {
 }
 double Rod::tension(const ConstVector& q, int i) const {
   const double length = (node(q, after(i)) - node(q, i)).norm();
-  return spec_.young_modulus * section_.area * (length / rest_length_[i] - 1);
+  return spec_.young_modulus * section_.area * (length / (length_factor(q) * rest_length_[i]) - 1);
 }
 Vec3 Rod::strain(const ConstVector& q, int joint) const {
   return calc_joint_strain(edge(q, joint), edge(q, after(joint)), reference_twist(q, joint));
@@ -182,7 +191,7 @@ Vec3 Rod::strain(const ConstVector& q, int joint) const {
 ObjectLayout Rod::layout() const {
   ObjectLayout layout;
   const int edges = num_edges();
-  layout.num_positions = num_dofs() + 3 * edges + num_joints();
+  layout.num_positions = num_dofs() + 3 * edges + num_joints() + (spec_.actuated ? 2 : 0);
   layout.block_sizes.assign(num_nodes_, 4);
   if (!spec_.closed) layout.block_sizes.back() = 3;
   layout.num_carriers = edges;
@@ -212,6 +221,7 @@ ObjectLayout Rod::layout() const {
 void Rod::set_initial(Vector q, Vector v) const {
   v.setZero();
   q.setZero();
+  if (spec_.actuated) q.tail<2>().setOnes();
   for (int i = 0; i < num_nodes_; ++i) {
     if (is_free(i)) v.segment<3>(4 * i) = spec_.velocity;
   }
@@ -239,47 +249,6 @@ void Rod::set_initial(Vector q, Vector v) const {
     }
   }
   for (int i = 0; i < static_cast<int>(spec_.angles.size()); ++i) q[4 * i + 3] += spec_.angles[i];
-}
-
-RodEdge Rod::moved_edge(const ConstVector& q0, int i, const Vec3& step_a, const Vec3& step_b,
-                        double turn) const {
-  const Vec3 span0 = node(q0, after(i)) - node(q0, i), span1 = span0 + (step_b - step_a);
-  const Vec3 t0 = span0.normalized(), t1 = span1.normalized();
-  Vec3 d = parallel_transport(t0, t1, director(q0, i));
-  d = (d - d.dot(t1) * t1).normalized();
-  return make_rod_edge(span1, d, q0[4 * i + 3] + turn);
-}
-
-void Rod::move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const {
-  // q1 may be q0: what is still read of it is written last.
-  const int edges = num_edges(), n = num_dofs();
-  for (int i = 0; i < edges; ++i) {
-    const RodEdge e = moved_edge(q0, i, dt * node(v, i), dt * node(v, after(i)), dt * v[4 * i + 3]);
-    q1.segment<3>(director_begin() + 3 * i) = e.director;
-  }
-  q1.head(n) = q0.head(n) + dt * v.head(n);
-  for (int j = 0; j < num_joints(); ++j)
-    q1[twist_begin() + j] = calc_reference_twist(edge(q1, j), edge(q1, after(j)), q0[twist_begin() + j]);
-}
-
-Vec3 Rod::angular_velocity(const RodEdge& e, int i, const ConstVector& v) const {
-  return cross(e.tangent, Vec3(node(v, after(i)) - node(v, i))) / e.length + v[4 * i + 3] * e.tangent;
-}
-
-void Rod::place(const ConstVector& q, std::span<Transform> X_WC) const {
-  for (int i = 0; i < num_edges(); ++i) {
-    const RodEdge e = edge(q, i);
-    X_WC[i].R << e.m1, e.m2, e.tangent;
-    X_WC[i].p = 0.5 * (node(q, i) + node(q, after(i)));
-  }
-}
-
-void Rod::calc_twists(const ConstVector& q, const ConstVector& v, const Vec3& origin,
-                      std::span<Vec6> V) const {
-  for (int i = 0; i < num_edges(); ++i) {
-    const Vec3 w = angular_velocity(edge(q, i), i, v), middle = 0.5 * (node(q, i) + node(q, after(i)));
-    V[i] << w, 0.5 * (node(v, i) + node(v, after(i))) + cross(w, Vec3(origin - middle));
-  }
 }
 
 // The edge moves its points as a rigid body that also stretches: with r across the edge and s along it,
@@ -316,11 +285,11 @@ double Rod::calc_elastic_energy(const ConstVector& q) const {
   double sum = 0;
   for (int i = 0; i < num_edges(); ++i) {
     const double force = tension(q, i);
-    sum += 0.5 * force * force * rest_length_[i] / (spec_.young_modulus * section_.area);
+    sum += 0.5 * force * force * length_factor(q) * rest_length_[i] / (spec_.young_modulus * section_.area);
   }
   for (int j = 0; j < num_joints(); ++j) {
-    const Vec3 s = strain(q, j) - rest_strain_[j];
-    sum += 0.5 * stiffness(j).dot(s.cwiseProduct(s));
+    const Vec3 s = strain(q, j) - natural_strain(q, j);
+    sum += 0.5 * stiffness(q, j).dot(s.cwiseProduct(s));
   }
   return sum;
 }

@@ -7,8 +7,9 @@
 // v has a block (velocity of node i, rate of the angle of the edge that follows) for each node; the last node
 // of an open rod has no edge. q has the same, then the reference director of each edge (a unit vector across
 // it; the material frame is the director's frame turned by gamma), then the twist beta of the reference
-// frames at each joint of two edges, counted in whole turns, too. Directors go with the edges by parallel
-// transport in time, so that the rate of gamma is the edge's angular velocity about itself.
+// frames at each joint of two edges, counted in whole turns, too; an actuated rod then has the factors of its
+// natural turns and of its rest lengths, which controls set before a step. Directors go with the edges by
+// parallel transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
 // A step balances momentum with the forces that the rod has at its end (midpoint: in its middle), contact
 // included: A is the tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or,
@@ -36,6 +37,8 @@
 
 namespace capstan {
 
+struct RodElement;
+
 class Rod : public Physics {
  public:
   explicit Rod(const RodSpec& spec);  // throws InputError
@@ -59,7 +62,14 @@ class Rod : public Physics {
   double wave_speed() const;                 // [m/s] of stretch
   double rest_span(int joint) const;         // [m] between the middles of the joint's edges
 
-  // Change the shape at rest between steps: actuation. Neither is part of the state, nor wakes a rod.
+  // Of an actuated rod: 1 is as it was made. Others have 1.
+  double natural_factor(const ConstVector& q) const { return spec_.actuated ? q[factor_begin()] : 1; }
+  double length_factor(const ConstVector& q) const { return spec_.actuated ? q[factor_begin() + 1] : 1; }
+  double most_natural_factor() const;  // at which a joint turns by nearly pi
+  void set_factors(double natural, double length, Vector q) const;
+  Vec3 natural_strain(const ConstVector& q, int joint) const;  // (kappa_1, kappa_2, tau) at rest
+
+  // Change the shape at rest between steps, joint by joint. Neither is part of the state, nor wakes a rod.
   void set_natural(int joint, const Vec3& natural);  // as RodSpec::natural
   void set_rest_length(int edge, double length);
 
@@ -91,13 +101,17 @@ class Rod : public Physics {
   int director_begin() const { return num_dofs(); }
   int twist_begin() const { return num_dofs() + 3 * num_edges(); }
   Vec3 director(const ConstVector& q, int edge) const { return q.segment<3>(director_begin() + 3 * edge); }
-  Vec3 stiffness(int joint) const;  // (E I_1, E I_2, G J) / span
+  int factor_begin() const { return twist_begin() + num_joints(); }
+  Vec3 stiffness(const ConstVector& q, int joint) const;  // (E I_1, E I_2, G J) / span
   bool is_free(int node) const { return held_[4 * node] == 0; }
-  Vec3 angular_velocity(const RodEdge& e, int i, const ConstVector& v) const;
-  // Edge i of q0 after a motion in which its nodes go by these steps and its angle turns by `turn`.
-  RodEdge moved_edge(const ConstVector& q0, int i, const Vec3& step_a, const Vec3& step_b, double turn) const;
-  // Edge i where the forces of a step are taken, q^theta1, when it ends with v.
-  RodEdge edge_in_step(const ObjectStep& step, const ConstVector& v, int i) const;
+  // The parts of calc_system(): with the memory of the thread (rod_system.cc).
+  void place_in_step(const ObjectStep& step, const ConstVector& v, bool damps) const;
+  void add_stretch(const ObjectStep& step, int edge, Tangent tangent, Vector m, BlockMatrix* A,
+                   double* largest) const;
+  void add_element(int joint, double dt, RodElement* element, Vector m, BlockMatrix* A) const;
+  double free(int dof) const {
+    return held_[dof] != 0 ? 0.0 : 1.0;
+  }  // what acts on held ones changes nothing
 
   RodSpec spec_;
   SectionConstants section_;

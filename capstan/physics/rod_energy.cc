@@ -9,8 +9,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 // What the derivatives of both curvatures share.
 struct Bend {
   Vec3 kb, t;  // t = (t_e + t_f) / chi
@@ -127,7 +125,7 @@ RodEdge make_rod_edge(const Vec3& span, const Vec3& director, double angle) {
 double calc_reference_twist(const RodEdge& e, const RodEdge& f, double previous) {
   const Vec3 d = parallel_transport(e.tangent, f.tangent, e.director);
   const double angle = std::atan2(cross(d, f.director).dot(f.tangent), d.dot(f.director));
-  return angle + 2 * kPi * std::round((previous - angle) / (2 * kPi));
+  return angle + 2 * std::numbers::pi * std::round((previous - angle) / (2 * std::numbers::pi));
 }
 
 Vec3 calc_joint_strain(const RodEdge& e, const RodEdge& f, double beta) {
@@ -170,13 +168,13 @@ SectionConstants calc_section_constants(const RodSection& section) {
     c.second_moment[1] = a * b * b * b / 12;
     const double x = std::max(a, b), y = std::min(a, b);
     double sum = 0;  // Saint-Venant's series
-    for (int n = 1; n < 40; n += 2) sum += std::tanh(n * kPi * x / (2 * y)) / std::pow(n, 5);
-    c.torsion = x * y * y * y / 3 * (1 - 192 * y / (std::pow(kPi, 5) * x) * sum);
+    for (int n = 1; n < 40; n += 2) sum += std::tanh(n * std::numbers::pi * x / (2 * y)) / std::pow(n, 5);
+    c.torsion = x * y * y * y / 3 * (1 - 192 * y / (std::pow(std::numbers::pi, 5) * x) * sum);
   } else {
-    c.area = kPi / 4 * a * b;
-    c.second_moment[0] = kPi / 64 * a * a * a * b;
-    c.second_moment[1] = kPi / 64 * a * b * b * b;
-    c.torsion = kPi / 16 * a * a * a * b * b * b / (a * a + b * b);
+    c.area = std::numbers::pi / 4 * a * b;
+    c.second_moment[0] = std::numbers::pi / 64 * a * a * a * b;
+    c.second_moment[1] = std::numbers::pi / 64 * a * b * b * b;
+    c.torsion = std::numbers::pi / 16 * a * a * a * b * b * b / (a * a + b * b);
   }
   if (section.torsion == TorsionConstant::polar) c.torsion = c.polar();
   return c;

@@ -1,5 +1,6 @@
 #include "capstan/problem/delassus.h"
 
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <numeric>
 
@@ -105,11 +106,27 @@ CAPSTAN_CLONES Mat6 Delassus::calc(const ConstraintGroup& group) const {
   return W;
 }
 
+// J A_bb^-1 J^T of one block of an object that is not a tree.
+void Delassus::add_of_block(const ConstraintGroup& group, const GroupPart& part, int id, Mat6* W) const {
+  using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
+  const int n = model.blocks[part.block].size, b = part.block - model.objects[id].block_begin;
+  const Eigen::Map<const MatX> A(motion_of(model, motion, id).factor.matrix.block(b, b), n, n);
+  const Block J = problem.jacobian(group, part), whole = A.selfadjointView<Eigen::Lower>();
+  const Block X = whole.llt().solve(Block(J.transpose()));
+  W->topLeftCorner(group.num_rows, group.num_rows) += J * X;
+}
+
 // Of all parts on one object that is not a tree, when `first` is the first of them: A^-1 couples its blocks.
 void Delassus::add_of_object(const ConstraintGroup& group, int first, Mat6* W) const {
   const int id = problem.object_of(problem.parts[first]), rows = group.num_rows;
   for (int p = group.part_begin; p < first; ++p) {
     if (problem.object_of(problem.parts[p]) == id) return;
+  }
+  if (model.objects[id].physics->has_local_mass()) {
+    for (int p = first; p < group.part_end; ++p) {
+      if (problem.object_of(problem.parts[p]) == id) add_of_block(group, problem.parts[p], id, W);
+    }
+    return;
   }
   thread_local std::vector<double> transposed;
   thread_local std::vector<ColumnsInBlock> columns;
@@ -126,7 +143,7 @@ void Delassus::add_of_object(const ConstraintGroup& group, int first, Mat6* W) c
     JT += 36;
   }
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6> product(rows, rows);
-  motion_of(model, motion, id).factor.project_inverse(columns, rows, product);
+  project_inverse(motion_of(model, motion, id), columns, rows, product);
   W->topLeftCorner(rows, rows) += product;
 }
 

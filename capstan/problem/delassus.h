@@ -63,6 +63,7 @@ struct Delassus {
 
  private:
   void add_of_object(const ConstraintGroup& group, int first_part, Mat6* W) const;
+  void add_of_block(const ConstraintGroup& group, const GroupPart& part, int object, Mat6* W) const;
   std::span<const int> dofs_of(const GroupPart& part) const;
 };
 

@@ -1,16 +1,9 @@
-// The cone complementarity problem is a convex one: min 1/2 x^T W x + b^T x over cones and intervals.
+// The cone complementarity problem is a convex one: min 1/2 x^T W x + b^T x over cones and intervals. So are
+// models whose tangential impulses are free or given. Accelerated projected gradient: Nesterov's momentum,
+// step 1 / L with L backtracked, restarted when the momentum points uphill.
 //
-//   accelerated_gradient   Nesterov's momentum, step 1 / L with L backtracked, restarted when the momentum
-//   points
-//                          uphill
-//   admm                   x and its projection y apart, tied by a scaled multiplier z; W + rho factored
-//   once, and
-//                          again when rho is changed to balance the two residuals
-//
-// Sources: Mazhar, Heyn, Negrut, Tasora, "Using Nesterov's method to accelerate multibody dynamics with
-// friction and contact"; Boyd et al., "Distributed optimization and statistical learning via the alternating
-// direction method of multipliers".
-#include <Eigen/Cholesky>
+// Source: Mazhar, Heyn, Negrut, Tasora, "Using Nesterov's method to accelerate multibody dynamics with
+// friction and contact".
 #include <cmath>
 
 #include "capstan/rigid/rigid_solvers.h"
@@ -19,7 +12,6 @@ namespace capstan {
 namespace {
 
 constexpr int kIterationsBetweenLooks = 5;
-constexpr int kBetweenChanges = 20, kLastChange = 400;  // of rho: with a rho that stays ADMM converges
 
 VecX project(const RigidProblem& problem, const VecX& x) {
   VecX y = VecX::Zero(x.size());
@@ -69,38 +61,6 @@ RigidResult solve_accelerated_gradient(const RigidProblem& problem, const VecX& 
     }
     result.x = next;
     L *= 0.98;
-  }
-  return result;
-}
-
-RigidResult solve_admm(const RigidProblem& problem, const VecX& start) {
-  RigidResult result;
-  result.x = project(problem, start);
-  const MatX W = problem.calc_W();
-  const int n = static_cast<int>(W.rows());
-  double rho = n > 0 ? W.trace() / n : 1;
-  Eigen::LLT<MatX> factor;
-  const auto factorize = [&] {
-    MatX H = W;
-    H.diagonal().array() += rho;
-    factor.compute(H);
-  };
-  factorize();
-  VecX z = VecX::Zero(n), x = result.x, before;
-  for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
-    if (look(problem, &result)) break;
-    x = factor.solve(rho * (result.x - z) - problem.b);
-    before = result.x;
-    result.x = project(problem, x + z);
-    z += x - result.x;
-    if (result.iterations % kBetweenChanges != kBetweenChanges - 1 || result.iterations > kLastChange)
-      continue;
-    const double primal = (x - result.x).norm(), dual = (result.x - before).norm();
-    const double scale = primal > 10 * dual ? 2 : dual > 10 * primal ? 0.5 : 1;
-    if (scale == 1) continue;
-    rho *= scale;
-    z /= scale;
-    factorize();
   }
   return result;
 }

@@ -32,16 +32,50 @@ Vec3 solve_cone(const Mat3& W, const Vec3& q, double mu, Vec3 x) {
   return x;
 }
 
-// One row after the other, bounds by the normal impulse at hand.
-Vec3 solve_box(const Mat3& W, const Vec3& q, double mu, Vec3 x) {
+// One row after the other, bounds by the normal impulse at hand, or fixed ones.
+Vec3 solve_box(const Mat3& W, const Vec3& q, double mu, double fixed, Vec3 x) {
   for (int i = 0; i < kMostHalvings; ++i) {
     const Vec3 before = x;
     x.z() = std::max(0.0, x.z() - (W.row(2).dot(x) + q.z()) / W(2, 2));
-    for (int r = 0; r < 2; ++r)
-      x[r] = std::clamp(x[r] - (W.row(r).dot(x) + q[r]) / W(r, r), -mu * x.z(), mu * x.z());
+    const double bound = mu * x.z() + fixed;
+    for (int r = 0; r < 2; ++r) x[r] = std::clamp(x[r] - (W.row(r).dot(x) + q[r]) / W(r, r), -bound, bound);
     if ((x - before).norm() <= 1e-14 * x.norm()) break;
   }
   return x;
+}
+
+// Tangential impulses free or given; the normal one pushes or is zero.
+Vec3 solve_fixed_rule(const RigidBlock& block, const Vec3& q) {
+  const Mat3& W = block.W;
+  Vec3 x;
+  if (block.sticks) {
+    x = W.inverse() * -q;
+    if (x.z() >= 0) return x;
+    x.head<2>() = W.topLeftCorner<2, 2>().inverse() * -q.head<2>();
+    x.z() = 0;
+  } else {
+    x.head<2>() = block.given;
+    x.z() = std::max(0.0, -(q.z() + W(2, 0) * x.x() + W(2, 1) * x.y()) / W(2, 2));
+  }
+  return x;
+}
+
+Vec3 solve_block(const RigidProblem& problem, const RigidBlock& block, const Vec3& x, const Vec3& u) {
+  if (!block.is_contact())
+    return Vec3(std::clamp(x[0] - u[0] / block.W(0, 0), block.lower, block.upper), 0, 0);
+  const Vec3 q = u - block.W * x;
+  switch (problem.options().model) {
+    case RigidModel::ncp:
+      return solve_one_contact(block.W, q, block.mu);
+    case RigidModel::ccp:
+      return solve_cone(block.W, q, block.mu, x);
+    case RigidModel::box:
+      return solve_box(block.W, q, block.mu, 0, x);
+    case RigidModel::box_frozen:
+      return solve_box(block.W, q, 0, block.bound, x);
+    default:
+      return solve_fixed_rule(block, q);
+  }
 }
 
 }  // namespace
@@ -83,7 +117,6 @@ RigidResult solve_gauss_seidel(const RigidProblem& problem, const VecX& start) {
   RigidResult result;
   result.x = start;
   VecX dv = problem.calc_dv(result.x);
-  const RigidModel model = problem.options().model;
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
     if (result.iterations % kSweepsBetweenLooks == 0) {
       result.residual = problem.calc_residual(result.x);
@@ -93,16 +126,7 @@ RigidResult solve_gauss_seidel(const RigidProblem& problem, const VecX& start) {
     }
     for (const RigidBlock& block : problem.blocks) {
       const Vec3 x = RigidProblem::segment(block, result.x), u = problem.calc_u(block, dv, x);
-      Vec3 next;
-      if (!block.is_contact()) {
-        next = Vec3(std::clamp(x[0] - u[0] / block.W(0, 0), block.lower, block.upper), 0, 0);
-      } else if (model == RigidModel::ncp) {
-        next = solve_one_contact(block.W, u - block.W * x, block.mu);
-      } else if (model == RigidModel::ccp) {
-        next = solve_cone(block.W, u - block.W * x, block.mu, x);
-      } else {
-        next = solve_box(block.W, u - block.W * x, block.mu, x);
-      }
+      const Vec3 next = solve_block(problem, block, x, u);
       problem.add_impulse(block, next - x, &dv);
       RigidProblem::set_segment(block, next, &result.x);
     }

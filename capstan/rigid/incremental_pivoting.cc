@@ -14,16 +14,12 @@
 // alpha instead of adding it, and does not update w_j.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "capstan/rigid/active_factor.h"
 #include "capstan/rigid/lcp_run.h"
 
 namespace capstan {
 namespace {
-
-constexpr double kSmallestPivot = 1e-11;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class IncrementalPivoting {
  public:

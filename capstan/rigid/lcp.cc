@@ -9,7 +9,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Entries of a scaled semidefinite matrix are at most 1: a diagonal that makes one larger than this is
 // rounding.
 constexpr double kLargestEntry = 1e7;

@@ -10,6 +10,8 @@
 
 namespace capstan {
 
+inline constexpr double kSmallestPivot = 1e-11;  // in scaled units, where entries of M are about 1
+
 // Where an index is: z at a bound, or between and w = 0.
 enum class LcpSide : char { lower, free, upper };
 

@@ -19,7 +19,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kSmallestPivot = 1e-11;  // in scaled units, where entries of M are about 1
 constexpr double kTie = 1e-13;
 
 // Rows: w - M z - d z0 = q, solved for what is basic. Columns: w, z, z0, q.

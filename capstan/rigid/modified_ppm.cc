@@ -10,7 +10,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kDependent = 1e-11;  // part of W_ii
 
 class ModifiedPpm {

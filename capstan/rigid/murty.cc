@@ -19,12 +19,6 @@
 #include "capstan/rigid/principal_pivots.h"
 
 namespace capstan {
-namespace {
-
-constexpr double kSmallestPivot = 1e-11;
-
-}  // namespace
-
 PrincipalPivots::PrincipalPivots(const LcpRun& run)
     : run_(run),
       T_(run.scaled().M),

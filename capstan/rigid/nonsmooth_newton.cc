@@ -24,7 +24,7 @@ namespace capstan {
 namespace {
 
 constexpr int kSteps = 200;
-constexpr int kHalvings = 30;
+constexpr int kStepHalvings = 30;
 constexpr double kArmijo = 1e-4;
 
 struct Function {  // and its derivatives by y and w, in the generalized sense
@@ -109,7 +109,7 @@ class NonsmoothNewton {
   // The first of the steps 1, 1/2, 1/4, ... that lowers the merit by its part of `slope`.
   bool search(const VecX& step, double merit_here, double slope, VecX* y) const {
     double alpha = 1;
-    for (int k = 0; k < kHalvings; ++k, alpha *= 0.5) {
+    for (int k = 0; k < kStepHalvings; ++k, alpha *= 0.5) {
       const VecX trial = *y + alpha * step;
       const double there = merit(trial);
       if (there < merit_here && there <= merit_here + alpha * slope) {

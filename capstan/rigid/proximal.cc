@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kShrink = 0.7, kLeast = 1e-3;  // of omega
 constexpr double kGrown = 1.5;                  // of the least residual: that is growth
-constexpr int kSweepsBetweenLooks = 5;
+constexpr int kSweepsBetweenTests = 5;
 
 template <bool kAllAtATime>
 RigidResult solve(const RigidProblem& problem, const VecX& start) {
@@ -22,7 +22,7 @@ RigidResult solve(const RigidProblem& problem, const VecX& start) {
   VecX dv = problem.calc_dv(result.x), dv_next, best_x = start;
   double omega = 1, best = INFINITY;
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
-    if (result.iterations % kSweepsBetweenLooks == 0) {
+    if (result.iterations % kSweepsBetweenTests == 0) {
       result.residual = problem.calc_residual(result.x);
       result.history.push_back(result.residual);
       result.converged = result.residual <= problem.options().tolerance;

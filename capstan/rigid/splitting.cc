@@ -21,7 +21,7 @@
 namespace capstan {
 namespace {
 
-constexpr int kSweeps = 10000;
+constexpr int kMostSweeps = 10000;
 
 // The largest eigenvalue of a scaled matrix (ones on the diagonal), from below.
 double largest_eigenvalue(const MatX& M) {
@@ -39,7 +39,7 @@ double largest_eigenvalue(const MatX& M) {
 
 template <class Sweep>
 LcpResult iterate(const LcpProblem& problem, const LcpOptions& options, const Sweep& sweep) {
-  LcpRun run(problem, options, kSweeps);
+  LcpRun run(problem, options, kMostSweeps);
   if (!has_positive_diagonal(problem)) return run.unsuitable();
   const MatX rows = run.scaled().M.transpose();
   VecX y = run.start();

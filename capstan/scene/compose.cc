@@ -5,6 +5,7 @@
 
 #include "capstan/math/rotation.h"
 #include "capstan/scene/rod.h"
+#include "capstan/scene/soft_body.h"
 
 namespace capstan {
 namespace {
@@ -160,6 +161,27 @@ void append_rods(Scene* into, const Scene& model, const Renamer& rename) {
   }
 }
 
+void append_soft_bodies(Scene* into, const Scene& model, const Renamer& rename) {
+  const Pose& X = rename.instance.pose;
+  for (SoftBodySpec body : model.soft_bodies) {
+    body.name = rename(body.name);
+    body.material = rename.material(body.material);
+    for (SoftAttachment& a : body.attachments) a.body = rename.body(a.body);
+    if (body.body == kWorld) {
+      body.pose = compose(X, body.pose);
+      body.velocity = rotate(X.quat_wxyz, body.velocity);
+      body.angular_velocity = rotate(X.quat_wxyz, body.angular_velocity);
+    }
+    body.body = rename.body(body.body);
+    if (rename.instance.parent != kWorld) {
+      for (const SoftRegion& region : body.fixed)
+        body.attachments.push_back({body.where, region, rename.instance.parent, kInfinity, -1});
+      body.fixed.clear();
+    }
+    into->soft_bodies.push_back(std::move(body));
+  }
+}
+
 void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
   for (Tendon tendon : model.tendons) {
     tendon.name = rename(tendon.name);
@@ -245,6 +267,7 @@ void append(Scene* into, const Scene& model, const Instance& instance) {
     into->excludes.push_back(std::move(exclude));
   }
   append_rods(into, model, rename);
+  append_soft_bodies(into, model, rename);
   append_couplings(into, model, rename);
 
   append_controls(into, model, rename);
@@ -273,6 +296,8 @@ long num_elements(const Scene& scene) {
                  scene.sensors.size();
   for (const Body& body : scene.bodies) count += body.joints.size();
   for (const RodSpec& rod : scene.rods) count += 1 + rod.nodes.size() + rod.attachments.size();
+  for (const SoftBodySpec& body : scene.soft_bodies)
+    count += 1 + (body.mesh ? body.mesh->vertices.size() : 0) + body.attachments.size();
   for (const Tendon& tendon : scene.tendons) count += tendon.terms.size();
   for (const Keyframe& key : scene.keyframes) count += key.q.size() + key.v.size() + key.control.size();
   return static_cast<long>(count);

@@ -58,6 +58,8 @@ struct RodSpec {
   std::vector<double> rest_length;  // [edges] [m]; empty: as it starts
   RodRest rest = RodRest::as_it_starts;
   std::vector<Vec3> natural;       // [joints] (curvature about m2, about m1 [1/m], twist [rad/m])
+  bool actuated = false;           // actuators NAME.natural and NAME.length: factors of natural curvature and
+                                   // twist, and of rest lengths, both 1 at the start
   std::vector<int> pinned_nodes;   // their velocity is held
   std::vector<int> held_angles;    // edges whose angle rate is held
   std::vector<int> clamped_edges;  // both nodes and the angle

@@ -5,6 +5,7 @@
 
 #include "capstan/math/rotation.h"
 #include "capstan/scene/rod.h"
+#include "capstan/scene/soft_body.h"
 
 namespace capstan {
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +21,6 @@
 
 namespace capstan {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr const char* kWorld = "world";
 
 struct Pose {
@@ -217,7 +215,8 @@ struct Constraint {
 
 // --- What has no joints --------------------------------------------------------------------------------
 
-struct RodSpec;  // scene/rod.h, for who reads Scene::rods
+struct RodSpec;       // scene/rod.h, for who reads Scene::rods
+struct SoftBodySpec;  // scene/soft_body.h
 
 // --- States and options ------------------------------------------------------------------------------------
 
@@ -273,6 +272,7 @@ struct Scene {
   std::vector<Actuator> actuators;
   std::vector<Constraint> constraints;
   std::vector<RodSpec> rods;
+  std::vector<SoftBodySpec> soft_bodies;
   std::vector<Keyframe> keyframes;
   std::vector<ControlPoint> controls;  // over time; in the order of time
   std::vector<Sensor> sensors;

@@ -56,6 +56,24 @@ bool ConvexSolver::try_guess(const NewtonOptions& options, double* cost, IslandR
 
 void ConvexSolver::solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                 std::span<const int> idle, const Following& following, IslandResult* result) {
+  find_solution(options, known, go_on, idle, following, result);
+  if (system.is_condensed() && result->converged && !result->interrupted) polish(options, result);
+}
+
+// A condensed object follows its touched blocks wherever they go. So whatever residual the tolerance lets
+// them have is momentum that the object as a whole gains or loses, where forces within a whole one would
+// cancel: another step of Newton's method takes it to the last digits.
+void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
+  constexpr double kExact = 1e-12;
+  if (result->residual <= kExact) return;
+  solve_line_search(options, kExact, result->iterations + 1, result);
+  is_solved(options, options.relative_tolerance, result);
+  result->at_round_off = false;
+}
+
+void ConvexSolver::find_solution(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                                 std::span<const int> idle, const Following& following,
+                                 IslandResult* result) {
   constexpr double kGood = 1e-3;  // of the tolerance: level enough
   if (go_on) {
     system.gather(known.v, v);

@@ -20,6 +20,9 @@ class ConvexSolver : protected PrimalDual {
   void solve_from_best(const NewtonOptions& options, double best, IslandResult* result);
 
  private:
+  void find_solution(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
+                     std::span<const int> idle, const Following& following, IslandResult* result);
+  void polish(const NewtonOptions& options, IslandResult* result);
   bool try_level();
   bool try_guess(const NewtonOptions& options, double* cost, IslandResult* result);
 };

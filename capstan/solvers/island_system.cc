@@ -29,6 +29,7 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   diagonal_.clear();
   model_block_.clear();
   has_trees_only_ = true;
+  is_condensed_ = false;
   for (int o = 0; o < num_objects(); ++o) add_object(o);
   padded_.assign(padded_start_.back(), 0.0);
   contact_start.assign(1, 0);
@@ -97,6 +98,7 @@ void IslandSystem::add_object(int o) {
   } else {
     has_trees_only_ = false;
     const Condensation& condensed = condensation(o);
+    is_condensed_ = is_condensed_ || !condensed.is_whole();
     std::fill(maps->local_block.begin() + object.block_begin, maps->local_block.begin() + object.block_end,
               -1);
     for (const int b : condensed.blocks()) {

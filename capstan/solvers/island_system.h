@@ -37,6 +37,7 @@ struct IslandSystem {
              int num_vectors);
   Vector vector(int i);  // the i-th of num_vectors vectors for the caller
 
+  bool is_condensed() const { return is_condensed_; }  // parts of its objects are not in it
   int num_dofs() const { return start.back(); }
   int num_objects() const { return island->object_end - island->object_begin; }
   int num_blocks() const { return static_cast<int>(pattern_.sizes.size()); }
@@ -119,7 +120,7 @@ struct IslandSystem {
   BlockPattern pattern_;
   BlockCholesky cholesky_;
   bool analyzed_ = false;  // for the pattern; islands that are solved at the start never are
-  bool has_trees_only_ = true;
+  bool has_trees_only_ = true, is_condensed_ = false;
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);
   void add_groups(const std::vector<Mat6>& G);

@@ -12,7 +12,7 @@ namespace {
 
 // Nearly all steps have fewer than ten rounds. More come from iterates that go astray: then islands are
 // solved to the end before anything comes in, and at last everything does.
-constexpr int kMostInterrupts = 10, kMostRounds = 15;
+constexpr int kMostInterrupts = 10, kMostWakings = 15;
 constexpr int kSizeOfBlock = 32;    // contacts and other constraints: a few microseconds of work
 constexpr int kSquaredDofs = 16;    // of a block: as much work as a contact
 constexpr int kGroupsInBlock = 64;  // likewise
@@ -382,7 +382,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     }
     report.most_iterations += most;
     std::replace(s.uses.begin(), s.uses.end(), char{s.kNew}, char{s.kUsed});
-    has_woken = s.wake(problem, islands, round < kMostRounds, workspace->v);
+    has_woken = s.wake(problem, islands, round < kMostWakings, workspace->v);
   }
 
   report.islands = static_cast<int>(islands.list.size());

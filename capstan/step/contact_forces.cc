@@ -5,6 +5,12 @@
 #include "capstan/laws/contact_laws.h"
 
 namespace capstan {
+namespace {
+
+constexpr double kSlidingSpeed =
+    1e-6;  // [m/s] of rigid models, which stick to the tolerance of their solvers
+
+}  // namespace
 
 void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) {
   const Problem& problem = w.problem;
@@ -28,7 +34,13 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       f.normal_force = gamma.z() / problem.dt;
       f.friction_W = R.leftCols<2>() * gamma.head<2>() / problem.dt;
       f.slip_W = R.leftCols<2>() * (v + problem.contacts[i].bias).head<2>();
-      f.region = region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
+      if (w.rigid) {
+        f.region = gamma.z() <= 0                    ? ContactRegion::open
+                   : f.slip_W.norm() > kSlidingSpeed ? ContactRegion::sliding
+                                                     : ContactRegion::sticking;
+      } else {
+        f.region = region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
+      }
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "capstan/contacts/contacts.h"
 #include "capstan/math/rotation.h"
 #include "capstan/physics/rod.h"
+#include "capstan/physics/soft_body.h"
 #include "capstan/scene/mistakes.h"
 
 namespace capstan {
@@ -30,12 +31,13 @@ Source body_source(const Scene& scene, const std::string& name) {
   return {scene.file, 0};
 }
 
-// Shapes of the scene come first in its model, then those of rods.
+// Shapes of the scene come first in its model, then those of rods and soft bodies.
 Source shape_source(const Scene& scene, const Model& model, int shape) {
   if (shape < static_cast<int>(scene.shapes.size())) return scene.shapes[shape].where;
   const Object& object = model.objects[model.links[model.shapes[shape].link].object];
   const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
-  return rod != nullptr ? rod->spec().where : Source{scene.file, 0};
+  const auto* soft = dynamic_cast<const SoftBody*>(object.physics.get());
+  return rod != nullptr ? rod->spec().where : soft != nullptr ? soft->spec().where : Source{scene.file, 0};
 }
 
 // --- Masses ------------------------------------------------------------------------------------------------
@@ -160,8 +162,8 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
     for (const Joint& joint : body.joints) joint_where[joint.name] = joint.where;
   }
   const auto tell = [&](const ModelJoint& joint, double q, const Range& range) {
-    constexpr double kTolerance = 1e-9;
-    if (q >= range.lower - kTolerance && q <= range.upper + kTolerance) return;
+    constexpr double kSlack = 1e-9;
+    if (q >= range.lower - kSlack && q <= range.upper + kSlack) return;
     const Source& at = where.line > 0 ? where : joint_where[joint.name];
     diagnostics->warning(at,
                          fmt::format("{} puts joint '{}' at {:.4g}, outside its limits [{:.4g}, {:.4g}]",
@@ -183,7 +185,7 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
     const double u = start.control[static_cast<int>(i)];
     if (u >= actuator.control_range.lower && u <= actuator.control_range.upper) continue;
     diagnostics->warning(
-        where.line > 0 ? where : scene.actuators[i].where,
+        where.line > 0 || i >= scene.actuators.size() ? where : scene.actuators[i].where,
         fmt::format("{} sets actuator '{}' to {:.4g}, outside its range [{:.4g}, {:.4g}]", what,
                     actuator.name, u, actuator.control_range.lower, actuator.control_range.upper),
         "it will be clamped; change the control or the range");
@@ -270,6 +272,7 @@ void examine_materials(const Scene& scene, Diagnostics* diagnostics) {
   std::set<std::string> used;
   for (const ShapeInstance& shape : scene.shapes) used.insert(shape.material);
   for (const RodSpec& rod : scene.rods) used.insert(rod.material);
+  for (const SoftBodySpec& body : scene.soft_bodies) used.insert(body.material);
   for (const Material& material : scene.materials) {
     if (material.name == "default" || used.count(material.name)) continue;
     diagnostics->warning(material.where, fmt::format("no shape uses material '{}'", material.name),
@@ -365,6 +368,8 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
   examine_materials(scene, diagnostics);
   examine_names("rod", scene.rods, diagnostics);
   examine_rods(scene, model, options, diagnostics);
+  examine_names("soft body", scene.soft_bodies, diagnostics);
+  examine_soft_bodies(scene, model, options, diagnostics);
 
   Placement placement = make_placement(model);
   calc_placement(model, model.initial.q, &placement);

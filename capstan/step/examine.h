@@ -13,6 +13,9 @@
 //   materials  not used by any shape, rod or pair
 //   rods       moduli and densities in other units, as wide as long, edges shorter than a tenth of the width,
 //              waves that the chosen scheme does not keep bounded
+//   soft bodies  moduli and densities in other units, poor tets, locking, frequencies that the chosen scheme
+//   does
+//              not keep bounded
 //   overlaps   shapes that may collide and begin inside each other
 #pragma once
 
@@ -27,9 +30,11 @@ namespace capstan {
 // `model` is compile(scene). The options are those that the run will use.
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics);
 
-// Its part about rods.
+// Its parts about rods and soft bodies.
 void examine_rods(const Scene& scene, const Model& model, const StepOptions& options,
                   Diagnostics* diagnostics);
+void examine_soft_bodies(const Scene& scene, const Model& model, const StepOptions& options,
+                         Diagnostics* diagnostics);
 
 // Shapes that may collide and overlap by more than 1 mm, each pair once with its largest depth.
 struct Overlap {

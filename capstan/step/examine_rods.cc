@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/tree.h"
 #include "capstan/model/add_rod.h"
 #include "capstan/step/examine.h"
 
@@ -29,11 +30,62 @@ double calc_stiffest(const Rod& rod) {
   return std::max({stretch, twist, bend});
 }
 
+// Attachments that pull at the start, or hold the same node twice.
+void examine_attachments(const Model& model, const Placement& placement, const Rod& rod, const Object& object,
+                         double width, Diagnostics* diagnostics) {
+  const RodSpec& spec = rod.spec();
+  const auto q = model.initial.q.segment(object.q_begin, object.num_positions());
+  const auto nodes_of = [&](const RodAttachment& a) {  // an edge holds both of its own
+    std::vector<int> nodes = {a.node >= 0 ? a.node : a.edge};
+    if (a.node < 0) nodes.push_back((a.edge + 1) % rod.num_nodes());
+    return nodes;
+  };
+  for (std::size_t i = 0; i < spec.attachments.size(); ++i) {
+    const RodAttachment& a = spec.attachments[i];
+    const std::string what = a.node >= 0 ? fmt::format("node {}", a.node) : fmt::format("edge {}", a.edge);
+    const std::string who = fmt::format("{} of rod '{}'", what, spec.name);
+    const int body = a.body == kWorld ? 0 : model.find_body(a.body);
+    if (a.pose && body >= 0) {
+      const Vec3 point = body_pose(model, placement, body) * a.pose->position;
+      const Vec3 start =
+          a.node >= 0 ? Rod::node(q, a.node)
+                      : Vec3(0.5 * (Rod::node(q, a.edge) + Rod::node(q, (a.edge + 1) % rod.num_nodes())));
+      if ((point - start).norm() > width) {
+        diagnostics->warning(
+            a.where,
+            fmt::format("{} starts {:.3g} m from the point of body '{}' that it is attached to", who,
+                        (point - start).norm(), a.body),
+            fmt::format("it is pulled there at once: begin the rod at ({:.4g}, {:.4g}, {:.4g}), or leave the "
+                        "point out to attach it where it is",
+                        point.x(), point.y(), point.z()));
+      }
+    }
+    for (const int node : nodes_of(a)) {
+      const bool is_held = rod.is_held(4 * node);
+      const bool again =
+          std::any_of(spec.attachments.begin(), spec.attachments.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const RodAttachment& other) {
+                        const std::vector<int> others = nodes_of(other);
+                        return std::find(others.begin(), others.end(), node) != others.end();
+                      });
+      if (!is_held && !again) continue;
+      diagnostics->warning(a.where,
+                           fmt::format("node {} of rod '{}' is {}", node, spec.name,
+                                       again ? "attached twice" : "attached, and fixed in the world as well"),
+                           "keep one of them: two that disagree pull against each other");
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void examine_rods(const Scene& scene, const Model& model, const StepOptions& options,
                   Diagnostics* diagnostics) {
   const std::vector<int> rods = find_rods(model);
+  if (rods.empty()) return;
+  Placement placement = make_placement(model);
+  calc_placement(model, model.initial.q, &placement);
   for (std::size_t i = 0; i < rods.size() && i < scene.rods.size(); ++i) {
     const Rod& rod = rod_of(model, rods[i]);
     const RodSpec& spec = rod.spec();
@@ -63,6 +115,7 @@ void examine_rods(const Scene& scene, const Model& model, const StepOptions& opt
       tell(fmt::format("has an edge of {:.2g} m, {:.2g} of its width", shortest, shortest / width),
            "use fewer edges: one or two widths are fine enough for most rods");
     }
+    examine_attachments(model, placement, rod, model.objects[rods[i]], width, diagnostics);
     const double w2 = calc_stiffest(rod), damping = spec.alpha + spec.beta * w2;
     if (!is_stable(options.integrator, options.dt, w2, damping)) {
       tell(fmt::format("swings at up to {:.3g} rad/s, which grows with integrator {} at dt = {:g} s",

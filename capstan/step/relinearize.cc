@@ -13,13 +13,23 @@ constexpr double kSmallError = 1e-6;  // of the impulses on an object
 constexpr int kManyPasses = 10;
 constexpr double kRoughError = 1e-5;
 constexpr double kTrusted = 0.1;  // of what a tangent changes: its error, where no line search is needed
+constexpr double kSafety = 0.3;   // of the error that is allowed, where an old tangent is expected to lead
 constexpr double kEnough = 1e-3;  // of the promised fall of the potential
-constexpr double kRoundOff = 1e-12;
+constexpr double kPotentialRoundOff = 1e-12;
+constexpr char kOld = 0, kNew = 1, kShifted = 2;  // of is_new
 
 // The lowest object of the island.
 int root_of(const Islands& islands, int object) {
   const int island = islands.of_object[object];
   return island < 0 ? object : islands.objects[islands.list[island].object_begin];
+}
+
+// Whether two passes with the A that there is, each of which errs by the same share of what it changes, are
+// enough for what touches nothing. In an island a pass costs more than a tangent.
+bool is_tangent_enough(const TangentError& e) {
+  if (!(e.error <= kTrusted * e.change)) return false;
+  const double share = e.error / e.change;
+  return share * share * e.error <= kSafety * e.allowed;
 }
 
 // Adds the costs of all constraints at v, and of trees, to those of their islands.
@@ -93,7 +103,7 @@ void search_along(const TimeStep& step, const Problem& problem, const Islands& i
       const int root = root_of(islands, i);
       if (root != i || w->is_searched[i] == 0) continue;
       const double fall = w->at_u[i] - w->at_v[i], size = std::abs(w->at_u[i]) + std::abs(w->at_v[i]);
-      const bool enough = fall >= -kEnough * w->part[i] * w->promised[i] - kRoundOff * size;
+      const bool enough = fall >= -kEnough * w->part[i] * w->promised[i] - kPotentialRoundOff * size;
       if (enough || k == kMostHalvings) {
         w->is_searched[i] = 0;
         continue;
@@ -107,7 +117,7 @@ void search_along(const TimeStep& step, const Problem& problem, const Islands& i
       const int root = root_of(islands, i), begin = object.dof_begin, size = object.num_dofs();
       if (w->is_searched[root] == 0) continue;
       v->segment(begin, size) = w->u.segment(begin, size) + w->part[root] * w->d.segment(begin, size);
-      w->is_new[i] = object.is_tree() ? 0 : 1;
+      w->is_new[i] = object.is_tree() ? kOld : kNew;
     }
   }
 }
@@ -144,20 +154,22 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
       own.converged = e.is_small;
       if (e.is_small) continue;
       any = true;
-      w->is_new[i] = 1;
+      w->is_new[i] = islands.of_object[i] < 0 && is_tangent_enough(e) ? kShifted : kNew;
       if (e.error <= kTrusted * e.change) continue;
       any_searched = true;
       w->is_searched[root_of(islands, i)] = 1;
     }
     if (!any) return -1;
     if (pass == kMostPasses)
-      return static_cast<int>(std::find(w->is_new.begin(), w->is_new.end(), 1) - w->is_new.begin());
+      return static_cast<int>(std::find_if(w->is_new.begin(), w->is_new.end(), [](char is) { return is; }) -
+                              w->is_new.begin());
     if (any_searched) {
       if (problem->options.law == ContactLaw::coulomb) set_bounds(*newton, problem);
       search_along(step, *problem, islands, motion, w, &newton->v);
     }
     for (int i = first; i < n; ++i) {
-      if (w->is_new[i] != 0) set_tangent(step, i, newton->v, motion);
+      if (w->is_new[i] == kNew) set_tangent(step, i, newton->v, motion);
+      if (w->is_new[i] == kShifted) shift_tangent(step, i, newton->v, motion);
     }
     w->u = newton->v;
     reopen_objects(*problem, w->is_new, newton);

@@ -11,6 +11,9 @@
 // solved again, from the answer before. A rope that rests or slides steadily around a post has its forces at
 // once, whatever the free motion, which leads through the post, would make of them.
 //
+// Where the tangent of an object that touches nothing errs so little that two more passes will do, it stays,
+// and m(v) alone is taken from where it leads.
+//
 // Where a tangent errs by more than a tenth of what it changes, the next one is made where the potential
 // falls enough between u and v, found by halving, for each island apart (Armijo's rule with the change that
 // the convex problem promised). Contacts, their laws and Jacobians stay those at the beginning of the step.
@@ -31,7 +34,7 @@ namespace capstan {
 struct RelinearizeWorkspace {
   VecX off, change;          // [dofs] scratch
   VecX u, d;                 // [dofs] the answer before, where the last tangents were made; v - u
-  std::vector<char> is_new;  // [objects] gets a new tangent
+  std::vector<char> is_new;  // [objects] gets a new tangent, or a new m for that it has
   std::vector<char>
       is_searched;  // [objects] at the lowest object of an island: it goes only a part of the way
   std::vector<double> at_u, at_v, promised, part;  // [objects] likewise: potential [J]; alpha

@@ -88,6 +88,7 @@ bool StepRun::solve_contacts() {
     report.times.solve += watch.lap();
     return true;
   }
+  w.rigid.reset();
   report.bounce_rounds = bounce(model, scheme, true, &w.contacts, &w.motion, &w.problem, &w.bounce);
   report.times.assemble += watch.lap();
 

@@ -1,47 +1,102 @@
 #include <fmt/core.h>
 
+#include <map>
 #include <string>
+#include <tuple>
 
-#include "capstan/rigid/rigid_solvers.h"
+#include "capstan/rigid/position_correction.h"
 #include "capstan/step/solve_contacts.h"
 
 namespace capstan {
 
-void StepRun::solve_rigid() {
-  const RigidSolver* solver = find_rigid_solver(options.rigid.solver);
-  if (solver == nullptr || !solver->takes(options.rigid.options.model))
-    throw InputError({}, "solver '" + options.rigid.solver + "' does not take this model of contact",
-                     "choose one that docs/solvers.md lists for it");
-  const RigidProblem problem(w.problem, w.contacts, options.rigid.options);
-  const RigidResult result = solver->solve(problem, VecX::Zero(problem.num_rows()));
-  if (!result.converged && options.fail_if_not_converged) {
-    std::string others;
-    for (const RigidSolver& other : rigid_solvers()) {
-      if (&other != solver && other.takes(options.rigid.options.model))
-        others += (others.empty() ? "" : ", ") + std::string(other.name);
-    }
-    throw StepFailure(fmt::format(
-        "step {} at t = {:g} s failed: solver {} of model {} did not converge (residual {:.1e} "
-        "after {} iterations, {:g} is asked for). Other solvers of this model: {}; or let the run "
-        "go on with the last iterate, or take a contact law, which is not rigid",
-        state.step, state.time, solver->name, kRigidModelNames[static_cast<int>(options.rigid.options.model)],
-        result.residual, result.iterations, options.rigid.options.tolerance, others));
+// Impulses of the last step, to begin with: contacts by their features, in world axes; scalars by their
+// places, where there are as many as before.
+struct RigidMemory {
+  using Key = std::tuple<int, int, std::uint32_t>;
+  std::map<Key, Vec3> contacts;
+  std::vector<double> laws, dof_laws;
+};
+
+namespace {
+
+RigidMemory::Key key_of(const Contacts& contacts, int i) {
+  return {contacts.shape_a[i], contacts.shape_b[i], contacts.feature[i]};
+}
+
+VecX recall(const RigidMemory& memory, const Contacts& contacts, const Problem& problem) {
+  const int laws = 3 * contacts.size(), dof_laws = laws + static_cast<int>(problem.laws.size());
+  VecX x = VecX::Zero(dof_laws + static_cast<int>(problem.dof_laws.size()));
+  for (int i = 0; i < contacts.size(); ++i) {
+    const auto found = memory.contacts.find(key_of(contacts, i));
+    if (found != memory.contacts.end()) x.segment<3>(3 * i) = problem.R_WC[i].transpose() * found->second;
   }
-  w.newton.v = w.motion.v_star + problem.calc_dv(result.x);
-  w.newton.impulse.assign(w.problem.contacts.size(), Vec3::Zero());
-  w.newton.law_impulse.assign(w.problem.laws.size(), 0);
-  w.newton.dof_impulse.assign(w.problem.dof_laws.size(), 0);
-  const int laws = 3 * static_cast<int>(w.problem.contacts.size());
-  const int dof_laws = laws + static_cast<int>(w.problem.laws.size());
+  if (memory.laws.size() == problem.laws.size())
+    x.segment(laws, static_cast<long>(memory.laws.size())) = VecX::Map(memory.laws.data(), dof_laws - laws);
+  if (memory.dof_laws.size() == problem.dof_laws.size())
+    x.tail(x.size() - dof_laws) = VecX::Map(memory.dof_laws.data(), x.size() - dof_laws);
+  return x;
+}
+
+void remember(const Workspace& w, RigidMemory* memory) {
+  memory->contacts.clear();
+  for (int i = 0; i < w.contacts.size(); ++i) {
+    if (!w.newton.impulse[i].isZero(0))
+      memory->contacts[key_of(w.contacts, i)] = w.problem.R_WC[i] * w.newton.impulse[i];
+  }
+  memory->laws = w.newton.law_impulse;
+  memory->dof_laws = w.newton.dof_impulse;
+}
+
+const RigidSolver& choose_solver(const RigidSettings& settings) {
+  const RigidModel model = settings.options.model;
+  const RigidSolver* solver =
+      find_rigid_solver(settings.solver.empty() ? default_solver(model) : settings.solver);
+  if (solver == nullptr || !solver->takes(model))
+    throw InputError({},
+                     fmt::format("solver '{}' does not solve model {}", settings.solver, traits(model).name),
+                     "choose one of " + solvers_of(model));
+  return *solver;
+}
+
+void keep_answer(const RigidProblem& problem, const VecX& x, Workspace* w) {
+  w->newton.v = w->motion.v_star + problem.calc_dv(x);
+  w->newton.impulse.assign(w->problem.contacts.size(), Vec3::Zero());
+  w->newton.law_impulse.assign(w->problem.laws.size(), 0);
+  w->newton.dof_impulse.assign(w->problem.dof_laws.size(), 0);
+  const int laws = 3 * static_cast<int>(w->problem.contacts.size());
+  const int dof_laws = laws + static_cast<int>(w->problem.laws.size());
   for (const RigidBlock& block : problem.blocks) {
     if (block.is_contact()) {
-      w.newton.impulse[block.row / 3] = result.x.segment<3>(block.row);
+      w->newton.impulse[block.row / 3] = x.segment<3>(block.row);
     } else if (block.row < dof_laws) {
-      w.newton.law_impulse[block.row - laws] = result.x[block.row];
+      w->newton.law_impulse[block.row - laws] = x[block.row];
     } else {
-      w.newton.dof_impulse[block.row - dof_laws] = result.x[block.row];
+      w->newton.dof_impulse[block.row - dof_laws] = x[block.row];
     }
   }
+}
+
+}  // namespace
+
+void StepRun::solve_rigid() {
+  const RigidOptions& rigid = options.rigid.options;
+  const RigidSolver& solver = choose_solver(options.rigid);
+  RigidProblem problem(w.problem, w.contacts, rigid);
+  if (!w.rigid) w.rigid = std::make_shared<RigidMemory>();
+  const VecX start =
+      rigid.warm_start ? recall(*w.rigid, w.contacts, w.problem) : VecX(VecX::Zero(problem.num_rows()));
+  const RigidResult result = capstan::solve_rigid(solver, start, &problem);
+  if (!result.converged && options.fail_if_not_converged) {
+    throw StepFailure(
+        fmt::format("step {} at t = {:g} s failed: solver {} of model {} did not converge (residual {:.1e} "
+                    "after {} iterations, {:g} is asked for). Solvers of this model: {}; or let the run "
+                    "go on with the last iterate, or take a contact law, which is not rigid",
+                    state.step, state.time, solver.name, traits(rigid.model).name, result.residual,
+                    result.iterations, rigid.tolerance, solvers_of(rigid.model)));
+  }
+  keep_answer(problem, result.x, &w);
+  remember(w, w.rigid.get());
+  w.bounce.drift = calc_position_correction(problem, result.x);
   w.newton.is_reused.assign(model.num_objects(), 0);
   find_islands(w.problem, std::vector<char>(w.problem.groups.size(), 1), &w.newton.islands);
   report.solver = {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capstan/model/add_rod.h"
 #include "capstan/step/balance.h"
 #include "capstan/step/solve_contacts.h"
 
@@ -41,6 +42,12 @@ void fill_report(const Workspace& w, Report* report) {
     report->deepest = std::max(report->deepest, -contacts.distance[i]);
 }
 
+// Whether what slides is held above the surface: then contacts are needed there.
+bool glides(const StepSettings& settings) {
+  return settings.rigid.is_on ? settings.rigid.options.model == RigidModel::ccp
+                              : traits(settings.contact.law).glides;
+}
+
 // A later step may reuse what this one made if nothing was added to it or taken back after the first solve.
 bool can_be_reused(const StepSettings& settings, const Report& report) {
   return !settings.rigid.is_on && report.late_contacts == 0 && report.withdrawn_contacts == 0 &&
@@ -51,6 +58,7 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
                  State* state, Workspace* w) {
   StepRun run{model, options, input, deadline, *state, *w, scheme(options.integrator)};
   if (w->threads.count() != options.threads) w->threads = Threads(options.threads);
+  if (has_objects_beside_trees(model)) apply_rod_controls(model, state->control, &state->q);
   begin_sleep(model, *state, input, options.dt, options.sleep, &w->sleep);
   find_unchanged(model, w->next, w->newton.v, *state, input, options, &w->unchanged);
   w->unchanged.is_valid = false;  // should this step fail
@@ -60,9 +68,8 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     check_free_motion(model, *state, w->motion, options.integrator, options.dt);
     deadline.check();
     run.report.times.free_motion += run.watch.lap();
-    collide(model, w->motion.placement,
-            {&w->motion.velocity, &w->motion.v_star, options.dt, traits(options.contact.law).glides}, scope,
-            &w->collision, &w->contacts);
+    collide(model, w->motion.placement, {&w->motion.velocity, &w->motion.v_star, options.dt, glides(options)},
+            scope, &w->collision, &w->contacts);
     run.report.times.collide += run.watch.lap();
     is_solved = !wake_touched(model, w->contacts, &w->sleep) && run.solve_contacts();
   }

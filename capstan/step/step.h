@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 
 #include "capstan/contacts/late_contacts.h"
@@ -21,6 +22,8 @@
 #include "capstan/step/withdraw.h"
 
 namespace capstan {
+
+struct RigidMemory;
 
 // Where the wall time of a step went [s].
 struct StepTimes {
@@ -63,7 +66,8 @@ struct Workspace {
   LoopWorkspace loops;
   SleepWorkspace sleep;
   UnchangedWorkspace unchanged;
-  State next;  // between steps: the state that the last one began with
+  std::shared_ptr<RigidMemory> rigid;  // impulses of the last step by a rigid model (solve_rigid.cc)
+  State next;                          // between steps: the state that the last one began with
   Threads threads;
 
   // In a .cc file: to move and to free all this is much code, which else every file would compile.

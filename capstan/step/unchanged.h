@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "capstan/dynamics/forces.h"
-#include "capstan/rigid/rigid_problem.h"
+#include "capstan/rigid/rigid_options.h"
 #include "capstan/scene/scene.h"
 #include "capstan/solvers/newton.h"
 #include "capstan/state/state.h"
@@ -22,7 +22,7 @@ namespace capstan {
 struct RigidSettings {
   bool is_on = false;
   RigidOptions options = {};
-  std::string solver = "gauss_seidel";  // of rigid_solvers()
+  std::string solver;  // of rigid_solvers(); "": the model's own
   bool operator==(const RigidSettings&) const = default;
 };
 

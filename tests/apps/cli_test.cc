@@ -469,7 +469,8 @@ TEST(Input, RodsThatCannotBeAreInputErrors) {
                     rest = ", young_modulus: 1e6, density: 1000";
   const std::pair<std::string, const char*> cases[] = {
       {line + "edges: 4, diameter: 0" + rest, "bad.yaml:3: error: diameter of rod 'r' is 0"},
-      {"points: [[0, 0, 0], [0, 0, 0]], diameter: 0.01" + rest, "bad.yaml:3: error: rod 'r': nodes 0 and 1"},
+      {"points: [[0, 0, 0], [0, 0, 0]], diameter: 0.01" + rest,
+       "bad.yaml:3: error: rod 'r': all 2 nodes of the rod are at (0, 0, 0)"},
       {line + "edges: 4, diameter: 0.01, young_modulus: -1, density: 1", "bad.yaml:3: error: young_modulus"},
       {line + "edges: 1000000, diameter: 0.01" + rest, "bad.yaml:3: error: edges of rod 'r'"},
       {"points: [[0, 0, 0], [1, 0, 0]], closed: true, diameter: 0.01" + rest,

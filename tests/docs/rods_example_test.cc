@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "capstan/io/read.h"
+#include "capstan/step/schedule.h"
 
 // [example]
 #include <cmath>
@@ -95,6 +96,28 @@ TEST(RodsPage, TheRopeOfTheSceneHolds) {
       EXPECT_LT(after, before - 0.02);
     }
   }
+}
+
+// Its last edges end where an arc of 50 mm from the clamp ends.
+TEST(RodsPage, TheFingerOfTheSceneCurls) {
+  const std::string page = read_text("docs/rods.md");
+  const std::string yaml = between(page.substr(page.find("## Rods that move")), "```yaml\n", "```");
+  Diagnostics diagnostics;
+  const Scene scene = read_yaml_text(yaml, {}, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Input input;
+  const Schedule schedule = make_schedule(model, scene.controls, &diagnostics);
+  while (state.time < 4) {
+    apply_schedule(model, schedule, 0.005, &state, &input);
+    step(model, step_options(model), input, &state, &workspace);
+  }
+  const Vec3 tip = state.q.segment<3>(80);
+  const double turn = 0.195 / 0.05;  // from the middle of the clamped edge on
+  EXPECT_NEAR(tip.x(), 0.005 + 0.05 * std::sin(turn), 2e-4);
+  EXPECT_NEAR(tip.tail<2>().norm(), 0.05 * (1 - std::cos(turn)), 2e-4);
 }
 
 TEST(RodsPage, TheProgramPrintsWhatThePageSays) {

@@ -28,6 +28,7 @@ void rest_on_four_corners() {
 }
 // [example]
 
+#include "capstan/rigid/rigid_solvers.h"
 #include "tests/support/page.h"
 
 namespace {
@@ -54,6 +55,12 @@ TEST(SolversPage, NamesEverySolver) {
   for (const LcpSolver& solver : lcp_solvers()) {
     EXPECT_NE(page.find("| `" + std::string(solver.name) + "` |"), std::string::npos) << solver.name;
   }
+}
+
+TEST(SolversPage, HasTheTablesOfModelsAndPairs) {
+  const std::string page = read_text("docs/solvers.md");
+  for (const std::string& table : {rigid_model_table(), rigid_solver_table()})
+    EXPECT_NE(page.find(table), std::string::npos) << "not in docs/solvers.md:\n" << table;
 }
 
 }  // namespace

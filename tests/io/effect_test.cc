@@ -85,6 +85,14 @@ std::string rope(const std::string& keys) {
 }
 const std::string kRope = "edges: 10, diameter: 0.01, density: 1000, young_modulus: 1e6";
 
+// A soft block that falls on the ground.
+std::string soft(const std::string& keys) {
+  return "shapes: [{type: half_space}]\nsoft_bodies: [{name: s, position: [0, 0, 0.06], " + keys + "}]\n";
+}
+const std::string kSoft =
+    "box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, young_modulus: 1e5, damping: {beta: "
+    "0.01}";
+
 const std::string kSap = "contact_law: sap";
 
 std::vector<Case> cases() {
@@ -95,6 +103,34 @@ std::vector<Case> cases() {
   return {
       {"The file/initial", pendulum("", "%"), "", "initial: {q: {a: 0.2}}\n"},
       {"The file/rods", "%", "bodies: []\n", rope(kRope)},
+      {"The file/soft_bodies", "%", "bodies: []\n", soft(kSoft)},
+      // soft bodies
+      {"soft_bodies/box", soft("box: {size: [0.1, 0.1, %]}, density: 1000, young_modulus: 1e5"), "0.1",
+       "0.11"},
+      {"soft_bodies/ball", soft("ball: {radius: 0.05, cells: [%]}, density: 1000, young_modulus: 1e5"), "2",
+       "4"},
+      {"soft_bodies/cylinder",
+       soft("cylinder: {radius: 0.05, length: 0.1, cells: [2, %]}, density: 1000, young_modulus: 1e5"), "2",
+       "3"},
+      {"soft_bodies/element", soft(kSoft + "%"), "", ", element: quadratic"},
+      {"soft_bodies/elasticity", soft(kSoft + "%"), "", ", elasticity: neo_hookean"},
+      {"soft_bodies/mass", soft(kSoft + "%"), "", ", mass: consistent"},
+      {"soft_bodies/young_modulus",
+       soft("box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, young_modulus: %"), "1e5", "2e5"},
+      {"soft_bodies/density",
+       soft("box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: %, young_modulus: 1e5"), "1000",
+       "2000"},
+      {"soft_bodies/poisson_ratio", soft(kSoft + "%"), "", ", poisson_ratio: 0.2"},
+      {"soft_bodies/damping",
+       soft("box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, young_modulus: 1e5%"), "",
+       ", damping: {beta: 0.01}"},
+      {"soft_bodies/fixed", soft(kSoft + "%"), "",
+       ", fixed: [{ball: {centre: [0.05, 0.05, 0.05], radius: 0.01}}]"},
+      {"soft_bodies/velocity", soft(kSoft + "%"), "", ", velocity: [1, 0, 0]"},
+      {"soft_bodies/angular_velocity", soft(kSoft + "%"), "", ", angular_velocity: [1, 0, 0]"},
+      {"soft_bodies/collides", soft(kSoft + "%"), "", ", collides: false"},
+      {"soft_bodies/group_bits", soft(kSoft + "%"), "", ", group_bits: 2, mask_bits: 2"},
+      {"soft_bodies/mask_bits", soft(kSoft + ", group_bits: 2%"), "", ", mask_bits: 2"},
       // rods
       {"rods/line", "rods: [{name: r, line: {from: [0, 0, 0.2], to: [%, 0, 0.2]}, " + kRope + "}]\n", "0.3",
        "0.4"},
@@ -387,6 +423,16 @@ const std::map<std::string, std::string> kNotSimulated = {
     {"actuators/name", "a name"},
     {"constraints/name", "a name"},
     {"keyframes and initial/name", "a name"},
+    {"soft_bodies/attach", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/body", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/color", "is drawn"},
+    {"soft_bodies/file", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/margin", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/material", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/mesh", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/name", "a name"},
+    {"soft_bodies/scale", "io/yaml_soft_bodies_test.cc"},
+    {"rods/actuated", "step/rod_actuation_test.cc"},
     {"rods/angles", "io/yaml_rods_test.cc"},
     {"rods/arc", "io/yaml_rods_test.cc"},
     {"rods/attach", "step/rod_attachment_test.cc"},

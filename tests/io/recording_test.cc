@@ -84,6 +84,41 @@ TEST_F(RecordingTest, KeepsEveryBit) {
   EXPECT_EQ(recording.frame(6).inputs.size(), 0u);
 }
 
+TEST_F(RecordingTest, TellsModelAndSolverOfRigidContact) {
+  const Scene scene = read_scene(scene_path("stack.yaml"));
+  const Model model = compile(scene);
+  StepOptions options = step_options(model);
+  options.rigid.is_on = true;
+  options.rigid.solver = "modified_ppm";
+  RigidOptions& r = options.rigid.options;
+  r.model = RigidModel::no_slip;
+  r.restitution = RigidRestitution::poisson;
+  r.stabilization = RigidStabilization::split_impulse;
+  r.directions = 8;
+  r.erp = 0.3;
+  r.allowance = 1e-4;
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  {
+    RecordingWriter writer(path_, model, recording_header(scene, model, "stack.yaml", options, 1));
+    writer.append(state, {}, nullptr, 0);
+    for (int i = 0; i < 3; ++i)
+      writer.append(state, step(model, options, {}, &state, &workspace), &workspace, 1e-3);
+    writer.close();
+  }
+  Recording recording(path_);
+  EXPECT_TRUE(recording.header().options.rigid == options.rigid);
+  const RecordedFrame& last = recording.frame(3);
+  EXPECT_EQ(last.hash, hash(state));
+  ASSERT_FALSE(last.contacts.empty());
+  double weight = 0;  // the floor carries all: contact forces are those of the rigid model
+  for (const RecordedContact& c : last.contacts) {
+    if (model.shapes[c.shape_a].name == "floor" || model.shapes[c.shape_b].name == "floor")
+      weight += c.force[2];
+  }
+  EXPECT_NEAR(std::abs(weight), total_mass(model) * 9.81, 1e-3 * total_mass(model) * 9.81);
+}
+
 TEST_F(RecordingTest, FindsFramesByTime) {
   const std::vector<State> states = record(45);
   Recording recording(path_);

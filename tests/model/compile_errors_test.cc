@@ -159,7 +159,7 @@ TEST(CompileErrors, OfBodies) {
            },
            "body 'cart' is defined twice;"},
           {"unknown parent", [](Scene& s) { s.bodies[1].parent = "carr"; },
-           "the parent of body 'pole' is body 'carr', which does not exist; known are: cart, pole"},
+           "the parent of body 'pole' is body 'carr', which does not exist; did you mean 'cart'?"},
           {"own parent", [](Scene& s) { s.bodies[1].parent = "pole"; },
            "bodies are their own ancestors: pole -> pole"},
           {"cycle", [](Scene& s) { s.bodies[0].parent = "wrist"; }, "bodies are their own ancestors: "},

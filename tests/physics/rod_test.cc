@@ -127,6 +127,90 @@ TEST(Rod, GradientAndHessianAreTheDerivativesOfTheEnergy) {
   }
 }
 
+// What steps are made with, four joints at a time, against the plain sums of gradient and stiffness.
+TEST(Rod, TheSystemOfAStepIsThatOfGradientAndStiffness) {
+  for (const bool closed : {false, true}) {
+    for (int nodes = closed ? 3 : 2; nodes < 13; ++nodes) {
+      for (const int held : {0, 1}) {
+        RodSpec spec = crooked(closed, nodes, nodes);
+        if (closed && nodes < 5) {  // no fold
+          for (int i = 0; i < nodes; ++i)
+            spec.nodes[i] =
+                0.3 * Vec3(std::cos(2 * kPi * i / nodes), std::sin(2 * kPi * i / nodes), 0.1 * (i % 2));
+          for (Vec3& natural : spec.natural) natural *= 0.1;
+        }
+        if (held != 0) spec.pinned_nodes = {nodes / 2};
+        if (held != 0) spec.held_angles = {0};
+        const Rod rod(spec);
+        const VecX q = initial(rod), none = VecX::Zero(rod.num_dofs());
+        const int n = rod.num_dofs();
+        VecX v(n), m(n), m_alone(n);
+        for (int k = 0; k < n; ++k) v[k] = 0.3 * std::sin(3.0 * k);
+        ObjectStep step{q, none, none, Vec3::Zero()};
+        step.dt = 0.05;
+        BlockMatrix A;
+        const ObjectLayout layout = rod.layout();
+        A.set_pattern({layout.block_sizes, layout.pairs, {}});
+        rod.calc_system(step, v, m, Tangent::exact, &A);
+        rod.calc_system(step, v, m_alone, Tangent::exact, nullptr);
+        EXPECT_LT((m - m_alone).norm(), 1e-14 * m.norm());
+        const VecX end = moved(rod, q, v, step.dt);
+        double potential = rod.calc_elastic_energy(end);
+        for (int k = 0; k < n; ++k) potential += rod.is_held(k) ? 0 : 0.5 * rod.inertia()[k] * v[k] * v[k];
+        EXPECT_NEAR(rod.calc_potential(step, v), potential, 1e-12 * potential);
+        VecX expected = rod.inertia().cwiseProduct(v) + step.dt * gradient(rod, end);
+        MatX K = step.dt * step.dt * rod.calc_stiffness(end);
+        K.diagonal() += rod.inertia();
+        for (int i = 0; i < n; ++i) {
+          if (!rod.is_held(i)) continue;
+          expected[i] = m[i];
+          K.row(i).setZero();
+          K.col(i).setZero();
+          K(i, i) = A.dense()(i, i);
+        }
+        EXPECT_LT((m - expected).norm(), 1e-12 * expected.norm()) << closed << nodes << held;
+        const VecX scale = K.diagonal().cwiseAbs().cwiseSqrt().cwiseInverse();
+        const MatX error = scale.asDiagonal() * (A.dense() - K) * scale.asDiagonal();
+        EXPECT_LT(error.cwiseAbs().maxCoeff(), 1e-12) << closed << nodes << held;
+      }
+    }
+  }
+}
+
+// With damping, and by the middle of a step.
+TEST(Rod, TheTangentOfADampedStepIsTheDerivativeOfItsMomentum) {
+  for (const bool closed : {false, true}) {
+    RodSpec spec = crooked(closed, 7, 5);
+    spec.beta = 0.03;
+    spec.alpha = 2;
+    const Rod rod(spec);
+    const int n = rod.num_dofs();
+    const VecX q = initial(rod), force = VecX::LinSpaced(n, -1, 1);
+    const VecX v = VecX::Zero(n), v0 = v;  // at others frames have turned by the area that tangents sweep
+    VecX up(n), down(n), m(n);
+    ObjectStep step{q, v0, force, Vec3(1, 2, 3)};
+    step.dt = 0.05;
+    step.theta = step.theta_vq = step.theta1 = 0.5;
+    BlockMatrix A;
+    const ObjectLayout layout = rod.layout();
+    A.set_pattern({layout.block_sizes, layout.pairs, {}});
+    rod.calc_system(step, v, m, Tangent::exact, &A);
+    MatX differences(n, n);
+    const double h = 1e-4;
+    for (int k = 0; k < n; ++k) {
+      const VecX a = v + h * VecX::Unit(n, k), b = v - h * VecX::Unit(n, k);
+      rod.calc_system(step, a, up, Tangent::exact, nullptr);
+      rod.calc_system(step, b, down, Tangent::exact, nullptr);
+      differences.col(k) = (up - down) / (2 * h);
+    }
+    const MatX H = A.dense();
+    const VecX scale = H.diagonal().cwiseAbs().cwiseSqrt().cwiseInverse();
+    const MatX error =
+        scale.asDiagonal() * (0.5 * (differences + differences.transpose()) - H) * scale.asDiagonal();
+    EXPECT_LT(error.cwiseAbs().maxCoeff(), 1e-6);
+  }
+}
+
 // Both are wrong when a term of the bend's or the twist's Hessian is: each alone, by its own strain.
 TEST(Rod, EachStrainHasItsDerivatives) {
   const Rod rod(crooked(false, 3, 7));

@@ -12,8 +12,6 @@
 
 namespace capstan {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 using Random = std::mt19937;
 
 inline double uniform(Random& random, double low = -1, double high = 1) {

@@ -19,6 +19,7 @@ using namespace test;
 RigidOptions options_of(RigidModel model, double tolerance = 1e-6) {
   RigidOptions options;
   options.model = model;
+  options.erp = 0.2;  // overlap undone by velocities: harder, since these need not be those of a motion
   options.tolerance = tolerance;
   options.max_iterations = 5000;
   return options;
@@ -90,9 +91,11 @@ TEST(RigidSolvers, AllFindTheAnswer) {
     }
     EXPECT_GT(contacts, 150);
     for (const auto& [name, count] : solved) {
-      // Sweeps are slow where many contacts share a body; all at a time they are slowest.
-      const double share = name == "proximal_jacobi" ? 0.6 : 0.9;
-      EXPECT_GE(count, share * tried) << name << ", " << kRigidModelNames[static_cast<int>(model)];
+      // Sweeps are slow where many contacts share a body, all at a time they are slowest; and bounds that
+      // follow from one linear problem to the next need not settle.
+      const bool is_slow = name == "proximal_jacobi" || find_rigid_solver(name)->lcp != nullptr;
+      const double share = is_slow ? 0.6 : 0.9;
+      EXPECT_GE(count, share * tried) << name << ", " << traits(model).name;
     }
   }
 }

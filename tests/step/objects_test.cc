@@ -271,7 +271,7 @@ TEST(Objects, MistakesAreTold) {
   EXPECT_THROW(step(run.model, run.options, run.input, &run.state, &too_early), InputError);
   EXPECT_THROW(add_carrier_shape(0, 0, make_shape("ball", "", Sphere{kRadius}), 7, &run.model), InputError);
   run.input.body_forces.push_back({});
-  run.input.body_forces[0].body = run.model.find_body("chain/1");
+  run.input.body_forces[0].body = 99;
   EXPECT_THROW(run.go(0.005), InputError);
 }
 

@@ -83,6 +83,26 @@ TEST(RodStep, AFreeRodKeepsItsMomentum) {
   }
 }
 
+TEST(RodStep, ForcesAndTorquesOnAnEdgeChangeItsMomentum) {
+  Scene scene = floor_only(0.5, 1e5);
+  scene.options.gravity.setZero();
+  Simulation run(scene, 1e-4, ContactLaw::coulomb);
+  RodSpec spec = straight(10, {0, 0, 3}, {1, 0.3, 3.2}, 0.02, 1e6);
+  spec.nodes[5].y() += 0.05;
+  const std::shared_ptr<Rod> rod = add(spec, "rod", &run);
+  BodyForce force;
+  force.body = run.model.find_body("rod/4");
+  force.point_W = 0.5 * (spec.nodes[4] + spec.nodes[5]) + Vec3(0, 0.01, 0);
+  force.force_W = Vec3(1, -2, 3);
+  force.torque_W = Vec3(0.1, 0.2, -0.3);
+  run.input.body_forces = {force};
+  run.go(1e-4);
+  const Vec6 momentum = rod->calc_momentum(run.state.q, run.state.v);
+  const Vec3 moment = force.torque_W + cross(force.point_W, force.force_W);
+  EXPECT_LT((momentum.tail<3>() - 1e-4 * force.force_W).norm(), 1e-9 * 1e-4);
+  EXPECT_LT((momentum.head<3>() - 1e-4 * moment).norm(), 1e-3 * 1e-4);
+}
+
 TEST(RodStep, ACantileverVibratesAtItsFirstFrequency) {
   Scene scene = floor_only(0.5, 1e5);
   scene.options.gravity.setZero();

@@ -28,6 +28,13 @@ export interface Rod {
   end_half_lengths: [number, number]; // [m] of the first and last edge
 }
 
+// Drawn in place of the shapes of its links: the first are its vertices.
+export interface SoftBody {
+  first_link: number;
+  num_links: number;
+  triangles: Uint8Array; // int32 [n][3]: vertices, counted from first_link
+}
+
 export interface Scene {
   type: "scene";
   name: string;
@@ -40,6 +47,7 @@ export interface Scene {
   links: { mass: number; com: [number, number, number]; tree: number }[];
   shapes: Shape[];
   rods?: Rod[];
+  soft_bodies?: SoftBody[];
   joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
   actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
   numbers: { name: string; unit: string }[];

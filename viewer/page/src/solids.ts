@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import { CoarseMesh, CoarsePart } from "./coarse";
 import { Light } from "./light";
-import { Rod, Scene, Shape } from "./messages";
+import { Rod, Scene, Shape, SoftBody } from "./messages";
 import { geometryKey, makeGeometry } from "./shapes";
 
 const MAX_COARSE_VERTICES = 400; // of a shape; what has more is drawn by the graphics card, or what stands for it
@@ -14,6 +14,7 @@ interface Group {
   collides: boolean;
   coarse: THREE.BufferGeometry | null; // null: the fine one serves
   inRod: boolean; // drawn by tubes.ts; shown here as what collides
+  inSoftBody: boolean; // drawn by surfaces.ts; here only to be picked
 }
 
 export class Solids {
@@ -23,6 +24,7 @@ export class Solids {
   private local: THREE.Matrix4[] = []; // shape in its link
   private shapes: Shape[] = [];
   private rods: Rod[] = [];
+  private softBodies: SoftBody[] = [];
   private merged: CoarseMesh[] = [];
   private isFine = true;
   private collision = false;
@@ -40,12 +42,13 @@ export class Solids {
     this.places = [];
     this.shapes = scene.shapes;
     this.rods = scene.rods ?? [];
+    this.softBodies = scene.soft_bodies ?? [];
     this.local = scene.shapes.map(({ pose: p }) => new THREE.Matrix4().compose(
       new THREE.Vector3(p[0], p[1], p[2]), new THREE.Quaternion(p[3], p[4], p[5], p[6]), new THREE.Vector3(1, 1, 1)));
     const members = new Map<string, number[]>();
     scene.shapes.forEach((shape, index) => {
       if (shape.type === "half_space") return;
-      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides} ${this.isInRod(shape)}`;
+      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides} ${this.isInRod(shape)} ${this.isInSoftBody(shape)}`;
       const list = members.get(key);
       if (list) list.push(index);
       else members.set(key, [index]);
@@ -57,15 +60,18 @@ export class Solids {
   private isInRod(shape: Shape): boolean {
     return this.rods.some((rod) => shape.link >= rod.first_link && shape.link < rod.first_link + rod.num_links);
   }
+  private isInSoftBody(shape: Shape): boolean {
+    return this.softBodies.some((body) => shape.link >= body.first_link && shape.link < body.first_link + body.num_links);
+  }
   private addGroup(shapes: number[]) {
     const first = this.shapes[shapes[0]], opacity = first.rgba[3];
     const material = new THREE.MeshStandardMaterial({
       roughness: 0.55, metalness: 0, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
     });
-    const coarse = makeGeometry(first, false), inRod = this.isInRod(first);
+    const coarse = makeGeometry(first, false), inRod = this.isInRod(first), inSoftBody = this.isInSoftBody(first);
     const group: Group = {
       mesh: new THREE.InstancedMesh(makeGeometry(first, true), material, shapes.length), shapes, collides: first.collides,
-      inRod, coarse: !inRod && coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
+      inRod, inSoftBody, coarse: !inRod && !inSoftBody && coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
     };
     group.mesh.castShadow = group.mesh.receiveShadow = opacity > 0.5;
     group.mesh.frustumCulled = false;
@@ -136,7 +142,7 @@ export class Solids {
     const coarse = !this.isFine && !this.collision && this.visual;
     for (const g of this.groups) {
       const wanted = this.collision ? g.collides : !g.inRod && (this.visual || g.collides);
-      g.mesh.visible = wanted && !(coarse && g.coarse);
+      g.mesh.visible = wanted && !g.inSoftBody && !(coarse && g.coarse);
     }
     this.merged.forEach((m) => (m.mesh.visible = coarse));
   }

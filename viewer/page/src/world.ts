@@ -6,6 +6,7 @@ import { Floor } from "./floor";
 import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
 import { Solids } from "./solids";
+import { Surfaces } from "./surfaces";
 import { Tubes } from "./tubes";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
@@ -52,6 +53,7 @@ export class World {
 
   private solids = new Solids();
   private tubes = new Tubes();
+  private surfaces = new Surfaces();
   private own: THREE.Color[] = []; // by shape
   private root = new THREE.Group();
   private axes: THREE.Object3D[] = [];
@@ -95,7 +97,7 @@ export class World {
     this.dragLine.visible = false;
     this.dragLine.renderOrder = 10;
     this.dragLine.frustumCulled = false;
-    this.scene.add(this.root, this.solids.object, this.tubes.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
+    this.scene.add(this.root, this.solids.object, this.tubes.object, this.surfaces.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
   }
 
   build(message: Scene) {
@@ -119,6 +121,7 @@ export class World {
     message.shapes.forEach((shape) => { if (shape.type === "half_space") this.floor.addPlane(shape.pose); });
     this.solids.build(message);
     this.tubes.build(message);
+    this.surfaces.build(message);
     this.solids.setFine(this.look !== "coarse", this.light);
     this.recolor();
     this.makeFramesAndCenters(message);
@@ -200,6 +203,7 @@ export class World {
     }
     this.solids.place(this.links);
     this.tubes.place(this.links);
+    this.surfaces.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
     if (this.coloring === "islands" || this.coloring === "sleeping") this.recolor();
     if (this.follow > 0) {
@@ -237,12 +241,14 @@ export class World {
     };
     this.solids.color(colorOf);
     this.tubes.color(colorOf);
+    this.surfaces.color(colorOf);
     this.dirty = true;
   }
 
   setShapes() {
     this.solids.setShown(this.showCollision, this.showVisual);
     this.tubes.setShown(!this.showCollision);
+    this.surfaces.setWireframe(this.showCollision);
     this.dirty = true;
   }
   setFrames(on: boolean) { this.axes.forEach((a) => (a.visible = on)); this.dirty = true; }

@@ -1,0 +1,136 @@
+// Soft bodies to objects, and their attachments to constraints.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/math/rotation.h"
+#include "capstan/model/add_soft_body.h"
+#include "capstan/model/compiler.h"
+
+namespace capstan {
+namespace {
+
+constexpr std::size_t kMostTets = 200'000;  // of all soft bodies: the factor of A alone takes gigabytes
+
+bool check_spec(const SoftBodySpec& spec, const std::string& who, Diagnostics& d) {
+  const int before = d.num_errors();
+  check_pose(spec.pose, spec.where, who, d);
+  if (!spec.velocity.allFinite() || !spec.angular_velocity.allFinite() || !std::isfinite(spec.alpha) ||
+      !std::isfinite(spec.beta)) {
+    d.error(spec.where, who + " has a velocity or damping that is not finite", "write finite numbers");
+  }
+  if (!(spec.margin >= 0) || std::isinf(spec.margin)) {
+    d.error(spec.where, fmt::format("{} has margin {:g} m", who, spec.margin),
+            "write a finite number of 0 or more");
+  }
+  return d.num_errors() == before;
+}
+
+Pose to_pose(const Transform& X) {
+  Pose pose;
+  pose.position = X.p;
+  pose.quat_wxyz = quat_from_matrix(X.R);
+  return pose;
+}
+
+}  // namespace
+
+void ModelCompiler::compile_soft_bodies() {
+  index_names(scene.soft_bodies, "soft body", &soft_index, &diagnostics);
+  std::size_t tets = 0;
+  for (const SoftBodySpec& given : scene.soft_bodies) {
+    soft_objects.push_back(-1);
+    const std::string who = quoted("soft body", given.name);
+    const int material =
+        resolve(material_index, "material", given.material, given.where, "the material of " + who);
+    const int body = resolve(body_index, "body", given.body, given.where, "the body of " + who);
+    if (given.mesh && (tets += given.mesh->tets.size()) > kMostTets) {
+      diagnostics.error(given.where,
+                        fmt::format("{} has {} tets, and the soft bodies up to it {}; {} is the most", who,
+                                    given.mesh->tets.size(), tets, kMostTets),
+                        "use a coarser mesh: 'element: quadratic' needs far fewer");
+      continue;
+    }
+    if (!check_spec(given, who, diagnostics) || material < 0 || body < 0) continue;
+    SoftBodySpec spec = given;
+    const Transform X_WB = reference_pose(body);
+    spec.pose = to_pose(X_WB * to_transform(given.pose));
+    spec.velocity = X_WB.R * spec.velocity;
+    spec.angular_velocity = X_WB.R * spec.angular_velocity;
+    std::shared_ptr<const SoftBody> soft;
+    try {
+      soft = std::make_shared<const SoftBody>(spec);
+    } catch (const InputError& error) {
+      for (const Diagnostic& found : error.diagnostics().list)
+        diagnostics.error(found.where, who + ": " + found.what, found.remedy);
+      continue;
+    }
+    if (const std::string first = spec.name + "/0"; body_index.count(first)) {
+      diagnostics.error(spec.where,
+                        fmt::format("{} has the node '{}', which is the name of a body", who, first),
+                        "rename the soft body or the body");
+      continue;
+    }
+    const int object = soft_objects.back() = add_soft_body(spec.name, soft, material, &model);
+    const Object& added = model.objects[object];
+    const std::size_t place = carrier_poses.size();
+    carrier_poses.resize(place + (added.link_end - added.link_begin));
+    soft->place(model.initial.q.segment(added.q_begin, added.num_positions()),
+                std::span(carrier_poses).subspan(place));
+    for (int l = added.link_begin; l < added.link_end; ++l)
+      body_index.emplace(model.bodies[model.links[l].body].name, model.links[l].body);
+  }
+}
+
+// Each node of the region becomes a ball joint between itself and the body.
+void ModelCompiler::compile_soft_attachments() {
+  for (std::size_t s = 0; s < scene.soft_bodies.size(); ++s) {
+    const SoftBodySpec& spec = scene.soft_bodies[s];
+    for (const SoftAttachment& a : spec.attachments) {
+      const std::string who = "an attachment of " + quoted("soft body", spec.name);
+      const int body = resolve(body_index, "body", a.body, a.where, "the body of " + who);
+      if (!(a.stiffness > 0)) {
+        diagnostics.error(a.where, fmt::format("{} has stiffness {:g}", who, a.stiffness),
+                          "write a number above 0");
+      }
+      if (soft_objects[s] < 0 || body < 0) continue;
+      const Object& object = model.objects[soft_objects[s]];
+      const auto& soft = static_cast<const SoftBody&>(*object.physics);
+      const auto body_of = [&](int carrier) { return model.links[object.link_begin + carrier].body; };
+      const auto exclude = [&](int carrier) {
+        const int other = body_of(carrier);
+        if (body != 0) model.excluded_bodies.push_back({std::min(body, other), std::max(body, other)});
+      };
+      int count = 0;
+      for (int node = 0; node < soft.num_nodes(); ++node) {
+        if (!a.region.contains(soft.rest(node)) || soft.is_fixed(node)) continue;
+        const int carrier = soft.carrier_of(node);
+        ModelConstraint entry;
+        entry.type = ConstraintType::ball;
+        entry.name = fmt::format("{}/node{}", spec.name, node);
+        entry.body_a = body;
+        entry.body_b = body_of(carrier);
+        entry.X_B = Transform{};
+        entry.X_A = inverse(reference_pose(body)) * reference_pose(entry.body_b);
+        entry.stiffness = a.stiffness;
+        entry.relaxation_time = a.relaxation_time < 0 ? -1 : a.relaxation_time;
+        model.constraints.push_back(entry);
+        exclude(carrier);
+        ++count;
+      }
+      if (count == 0) {
+        diagnostics.error(a.where, who + " has no nodes in its region",
+                          "make the region larger; it is in the frame of the mesh");
+      }
+      for (std::size_t t = 0; t < soft.triangles().size(); ++t) {
+        const auto& triangle = soft.triangles()[t];
+        if (std::any_of(triangle.begin(), triangle.end(),
+                        [&](int node) { return a.region.contains(soft.rest(node)); }))
+          exclude(soft.num_carried() + static_cast<int>(t));
+      }
+    }
+  }
+}
+
+}  // namespace capstan

@@ -1,0 +1,140 @@
+// A soft body: a solid of tetrahedral finite elements.
+//
+//   M dv/dt = -dE/dx - (alpha M + beta K) v + gravity + external,   E = sum over elements of V psi(F)
+//   F = sum of x_a (x) grad N_a,   A = (1 + alpha theta1 dt) M + theta1 dt (beta + theta_vq dt) K
+//
+// q are the positions of the nodes, v their velocities, a block of 3 for each. psi and its tangent are those
+// of physics/elasticity.h. Linear elements have 4 nodes and one F; quadratic ones have 10 (the middles of
+// edges are the last six) and four points with F each. Mass is lumped at the nodes, or consistent.
+//
+// A step balances momentum with the forces at its end (midpoint: in its middle), contact included. The linear
+// corotational solid takes the rotations R of its elements as they are at the beginning of the step, turned
+// on by the spin of the whole body: its forces are then linear in v, and a step takes one tangent. The others
+// take as many as Newton's method needs (step/relinearize.h). Rayleigh's beta acts on the change of the
+// strain e = sym(R^T F) in the step, with the same R for all four, so that it does not damp a rigid motion.
+//
+// Carriers are nodes on the surface, and those that are attached; then the triangles of the surface, four for
+// each face of a quadratic element. Triangles change their form, and collide as they are at the beginning of
+// a step.
+//
+// Nodes of fixed regions keep the velocity they have: no force changes it.
+//
+// Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
+// poisson_ratio above 0.45; quadratic ones do neither. A soft body does not touch itself. The linear
+// corotational solid keeps angular momentum to the order of the change of rotations in a step, and so does
+// beta; the others keep it to round-off. The tangent has no pressure of contact in it.
+//
+// Source: Bonet and Wood, Nonlinear Continuum Mechanics for Finite Element Analysis; Sifakis and Barbic, FEM
+// Simulation of 3D Deformable Solids (SIGGRAPH 2012 course).
+#pragma once
+
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "capstan/physics/elasticity.h"
+#include "capstan/physics/physics.h"
+
+namespace capstan {
+
+// Elements of N nodes, and what is constant at their points.
+template <int N>
+struct SoftElements {
+  static constexpr int kPoints = N == 4 ? 1 : 4;
+  static constexpr int kPairs = N * (N - 1) / 2;
+  using Gradients = Eigen::Matrix<double, 3, N>;
+  std::vector<std::array<int, N>> nodes;
+  std::vector<std::array<int, kPairs>> pairs;  // of nodes a > b, number a (a - 1) / 2 + b: in the layout
+  std::vector<Gradients> gradients;            // [elements * points] of the shape functions [1/m]
+  std::vector<double> weight;                  // [elements * points] [m^3]
+  std::vector<double> mass;                    // [elements] [kg]
+  Eigen::Matrix<double, N, N> mass_shares;     // of an element's mass, of pairs of its nodes
+};
+
+// For reports.
+struct SoftStrain {
+  double volume = 0;   // [m^3]
+  double largest = 0;  // of all points: the largest of |s_i - 1| of F
+};
+
+class SoftBody : public Physics {
+ public:
+  // The mesh is placed by spec.pose alone. Throws InputError.
+  explicit SoftBody(const SoftBodySpec& spec);
+
+  const SoftBodySpec& spec() const { return spec_; }
+  int num_nodes() const { return static_cast<int>(rest_.size()); }
+  int num_elements() const { return static_cast<int>(spec_.mesh->tets.size()); }
+  const Vec3& rest(int node) const { return rest_[node]; }  // [m] in the frame of the mesh
+  bool is_fixed(int node) const { return fixed_[node] != 0; }
+  double rest_volume() const { return rest_volume_; }
+  double mean_edge() const { return mean_edge_; }  // [m] of the triangles of the surface
+  double size() const { return size_; }            // [m] the longest side of its box
+
+  // The surface: nodes, and triangles of them (outward). Carrier i < num_carried() is node carried(i).
+  const std::vector<std::array<int, 3>>& triangles() const { return triangles_; }
+  int num_carried() const { return static_cast<int>(carried_.size()); }
+  int carried(int carrier) const { return carried_[carrier]; }
+  int carrier_of(int node) const { return carrier_of_[node]; }  // -1: none
+  bool is_on_surface(int node) const { return node_area_[node] > 0; }
+  // [m^2] A third of those of its triangles that look one way: the most for any way.
+  double node_area(int node) const { return node_area_[node]; }
+  double triangle_area(int triangle) const { return triangle_area_[triangle]; }  // [m^2] at rest
+  double surface_area() const;
+
+  static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(3 * i); }
+  SoftStrain calc_strain(const ConstVector& q) const;
+  void calc_gradient(const ConstVector& q, Vector gradient) const;  // dE/dq, R that of q
+  double largest_frequency() const;  // [rad/s] a bound from the smallest element
+
+  std::string kind() const override { return "soft body"; }
+  ObjectLayout layout() const override;
+  void set_initial(Vector q, Vector v) const override;
+  void place(const ConstVector& q, std::span<Transform> X_WC) const override;
+  void calc_twists(const ConstVector& q, const ConstVector& v, const Vec3& origin,
+                   std::span<Vec6> V) const override;
+  int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
+  Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const override;
+  void bend(const ConstVector& q, int carrier, Collider* collider) const override;
+  bool touches_itself() const override { return false; }
+  bool has_local_mass() const override { return true; }
+  std::uint64_t fingerprint() const override;
+  ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                          BlockMatrix* A) const override;
+  double calc_potential(const ObjectStep& step, const ConstVector& v) const override;
+  void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
+  double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
+  double calc_elastic_energy(const ConstVector& q) const override;
+  Vec6 calc_momentum(const ConstVector& q, const ConstVector& v) const override;
+  double calc_mass(const ConstVector& q, Vec3* moment) const override;
+  double calc_speed(const ConstVector& q, const ConstVector& v) const override;
+
+ private:
+  template <int N>
+  void set_elements(SoftElements<N>* elements);
+  void make_surface(const std::vector<std::array<int, 3>>& faces);
+  Vec3 mean_spin(const ConstVector& q, const ConstVector& v) const;
+  template <int N>
+  ImpulseSize add_elements(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v,
+                           Vector m, Tangent tangent, BlockMatrix* A) const;
+  template <int N>
+  double sum_energies(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v) const;
+  Transform triangle_frame(const ConstVector& q, int triangle) const;
+
+  SoftBodySpec spec_;
+  Lame lame_;
+  std::vector<Vec3> rest_;  // [nodes]
+  std::variant<SoftElements<4>, SoftElements<10>> elements_;
+  std::vector<double> node_mass_;  // [nodes] row sums of M [kg]
+  std::vector<char> fixed_;        // [nodes]
+  bool has_fixed_ = false;
+  std::vector<std::array<int, 2>> pairs_;
+  std::vector<std::array<int, 3>> triangles_;
+  std::vector<int> carried_, carrier_of_;
+  std::vector<double> node_area_, triangle_area_;
+  double rest_volume_ = 0, mean_edge_ = 0, size_ = 0;
+  double stiffest_ = 0;  // [N/m] the largest (lambda + 2 mu) w |grad N|^2 of all points
+};
+
+}  // namespace capstan

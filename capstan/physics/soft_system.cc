@@ -1,0 +1,391 @@
+// m(v), A, incremental potential, energies and gradient of a soft body (physics/soft_body.h), by sweeps over
+// its elements.
+//
+// Damping acts on the change of the linear strain in the step: with h = theta1 dt,
+//
+//   P = dpsi/dF + beta / h R C (e - e_0),   e = sym(R^T F),   e_0 = sym(R_0^T F_0),
+//
+// R_0 the rotation of F_0 at the beginning of the step, R that turned on by the spin of the whole body.
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/math/block_matrix.h"
+#include "capstan/math/rotation.h"
+#include "capstan/physics/soft_body.h"
+
+namespace capstan {
+namespace {
+
+constexpr double kHeldMass = 1e12;       // [kg] of nodes that no force moves
+constexpr double kSoftRoundOff = 1e-15;  // of a strain, times |x| over the size of an element
+
+template <int N>
+Eigen::Matrix<double, 3, N> gather(const std::array<int, N>& nodes, const Eigen::Ref<const VecX>& x) {
+  Eigen::Matrix<double, 3, N> y;
+  for (int a = 0; a < N; ++a) y.col(a) = x.template segment<3>(3 * nodes[a]);
+  return y;
+}
+
+// Where the nodes of an element are when its forces are taken, and where they were.
+template <int N>
+struct Places {
+  Eigen::Matrix<double, 3, N> before, x;
+  Places(const std::array<int, N>& nodes, const ObjectStep& step, const Eigen::Ref<const VecX>& v) {
+    const double now = step.theta1 * step.dt * step.theta_vq,
+                 then = step.theta1 * step.dt * (1 - step.theta_vq);
+    before = gather<N>(nodes, step.q0);
+    x = before + now * gather<N>(nodes, v);
+    if (then != 0) x += then * gather<N>(nodes, step.v0);
+  }
+};
+
+// The lower block of nodes a > b of an element: that of the layout's pair is (larger, smaller).
+void add_pair(int pair, int node_a, int node_b, const Mat3& K, BlockMatrix* A) {
+  Eigen::Map<Mat3> block(A->pair_block(pair));
+  if (node_a > node_b) {
+    block += K;
+  } else {
+    block += K.transpose();
+  }
+}
+
+// The blocks of one element, of nodes a >= b: number a (a + 1) / 2 + b.
+template <int N>
+using Blocks = std::array<Mat3, N*(N + 1) / 2>;
+
+// blocks += factor * those of a tangent.
+template <int N>
+void add_tangent(const ElasticTangent& t, const Eigen::Matrix<double, 3, N>& gradients, double factor,
+                 Blocks<N>* blocks) {
+  const Eigen::Matrix<double, 3, N> g = t.V.transpose() * gradients;
+  const Mat3 U = t.U, Ut = factor * U.transpose();
+  for (int a = 0; a < N; ++a) {
+    for (int b = 0; b <= a; ++b) {
+      const Mat3 UK = U * tangent_block(t, g.col(a), g.col(b));
+      (*blocks)[a * (a + 1) / 2 + b].noalias() += UK * Ut;
+    }
+  }
+}
+
+// The same for the linear solid, whose tangent is simpler.
+template <int N>
+void add_linear_tangent(const Lame& m, const Mat3& R, const Eigen::Matrix<double, 3, N>& gradients,
+                        double factor, Blocks<N>* blocks) {
+  const Eigen::Matrix<double, 3, N> g = R * gradients;
+  const double mu = factor * m.mu, lambda = factor * m.lambda;
+  for (int a = 0; a < N; ++a) {
+    const Vec3 ga = g.col(a), mu_a = mu * ga, lambda_a = lambda * ga;
+    for (int b = 0; b <= a; ++b) {
+      const Vec3 gb = g.col(b);
+      Mat3& K = (*blocks)[a * (a + 1) / 2 + b];
+      K.noalias() += lambda_a * gb.transpose();
+      K.noalias() += gb * mu_a.transpose();
+      K.diagonal().array() += mu_a.dot(gb);
+    }
+  }
+}
+
+}  // namespace
+
+// Of the whole body: its angular momentum over its inertia.
+Vec3 SoftBody::mean_spin(const ConstVector& q, const ConstVector& v) const {
+  if (has_fixed_) return Vec3::Zero();
+  Vec3 centre = Vec3::Zero(), speed = Vec3::Zero();
+  double mass = 0;
+  for (int i = 0; i < num_nodes(); ++i) {
+    mass += node_mass_[i];
+    centre += node_mass_[i] * node(q, i);
+    speed += node_mass_[i] * node(v, i);
+  }
+  centre /= mass;
+  speed /= mass;
+  Mat3 I = Mat3::Zero();
+  Vec3 L = Vec3::Zero();
+  for (int i = 0; i < num_nodes(); ++i) {
+    const Vec3 r = node(q, i) - centre;
+    I.noalias() -= node_mass_[i] * r * r.transpose();
+    I.diagonal().array() += node_mass_[i] * r.squaredNorm();
+    L += node_mass_[i] * cross(r, Vec3(node(v, i) - speed));
+  }
+  return I.ldlt().solve(L);
+}
+
+template <int N>
+ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const ObjectStep& step,
+                                   const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A) const {
+  constexpr int kPoints = SoftElements<N>::kPoints;
+  const double dt = step.dt, h = step.theta1 * dt, beta = spec_.beta;
+  const double damping = h > 0 ? beta / h : 0, per_q = h * step.theta_vq * dt;
+  const bool is_linear = spec_.elasticity == Elasticity::linear_corotational, damps = beta > 0;
+  const Mat3 spin = is_linear || damps ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
+  double largest = 0;
+  for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+    const std::array<int, N>& nodes = elements.nodes[e];
+    const Places<N> places(nodes, step, v);
+    Eigen::Matrix<double, 3, N> push = Eigen::Matrix<double, 3, N>::Zero();
+    Blocks<N> blocks;
+    const bool makes_blocks = A != nullptr && (per_q > 0 || !spec_.lumped_mass);
+    if (makes_blocks) blocks.fill(Mat3::Zero());
+    for (int p = 0; p < kPoints; ++p) {
+      const auto& G = elements.gradients[e * kPoints + p];
+      const double w = elements.weight[e * kPoints + p];
+      const Mat3 F = places.x * G.transpose();
+      Mat3 P, R;
+      if (is_linear || damps) {
+        const Mat3 F0 = places.before * G.transpose(), R0 = nearest_rotation(F0);
+        R.noalias() = spin * R0;
+        const Mat3 strain = linear_strain(R, F);
+        Mat3 total = is_linear ? strain : Mat3(Mat3::Zero());
+        if (damps && h > 0) total += damping * (strain - linear_strain(R0, F0));
+        if (damps && h == 0) {
+          Mat3 rate = R0.transpose() * (gather<N>(nodes, step.v0) * G.transpose());
+          total += 0.5 * beta * (rate + rate.transpose());
+        }
+        P = linear_stress(lame_, R, total);
+      } else {
+        P.setZero();
+      }
+      if (!is_linear) P += calc_stress(spec_.elasticity, lame_, F);
+      push.noalias() += (dt * w) * P * G;
+      if (A == nullptr || per_q == 0) continue;
+      if (const double part = (is_linear ? 1 : 0) + damping; part > 0)
+        add_linear_tangent<N>(lame_, R, G, per_q * w * part, &blocks);
+      if (!is_linear) {
+        const ElasticTangent t = calc_elastic_tangent(spec_.elasticity, lame_, F, tangent == Tangent::convex);
+        add_tangent<N>(t, G, per_q * w, &blocks);
+      }
+    }
+    largest = std::max(largest, push.cwiseAbs().maxCoeff());
+    if (!spec_.lumped_mass) {
+      const Eigen::Matrix<double, N, N> M = elements.mass[e] * elements.mass_shares;
+      const auto v1 = gather<N>(nodes, v), v0 = gather<N>(nodes, step.v0);
+      push += ((v1 - v0) + dt * spec_.alpha * (step.theta1 * v1 + (1 - step.theta1) * v0)) * M;
+      for (int a = 0; makes_blocks && a < N; ++a) {
+        for (int b = 0; b <= a; ++b)
+          blocks[a * (a + 1) / 2 + b].diagonal().array() += (1 + h * spec_.alpha) * M(a, b);
+      }
+    }
+    for (int a = 0; a < N; ++a) {
+      if (fixed_[nodes[a]] != 0) continue;
+      m.template segment<3>(3 * nodes[a]) += push.col(a);
+      if (!makes_blocks) continue;
+      Eigen::Map<Mat3>(A->block(nodes[a], nodes[a])) += blocks[a * (a + 1) / 2 + a];
+      for (int b = 0; b < a; ++b) {
+        if (fixed_[nodes[b]] == 0)
+          add_pair(elements.pairs[e][a * (a - 1) / 2 + b], nodes[a], nodes[b], blocks[a * (a + 1) / 2 + b],
+                   A);
+      }
+    }
+  }
+  return {largest, 0};
+}
+
+ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                                  BlockMatrix* A) const {
+  const double dt = step.dt, h = step.theta1 * dt;
+  double farthest = 0, force = 0;
+  if (A != nullptr) A->set_zero();
+  for (int i = 0; i < num_nodes(); ++i) {
+    const Vec3 v_i = node(v, i), v_0 = node(step.v0, i), external = node(step.force, i);
+    const double M = fixed_[i] ? kHeldMass : spec_.lumped_mass ? node_mass_[i] : 0.0;
+    Vec3 own = M * (v_i - v_0);
+    double diagonal = M;
+    if (!fixed_[i]) {
+      own -= dt * (external + node_mass_[i] * step.gravity);
+      own += dt * spec_.alpha * M * (step.theta1 * v_i + (1 - step.theta1) * v_0);
+      diagonal += h * spec_.alpha * M;
+      force =
+          std::max({force, external.cwiseAbs().maxCoeff(), std::abs(node_mass_[i]) * step.gravity.norm()});
+    }
+    m.segment<3>(3 * i) = own;
+    if (A != nullptr) Eigen::Map<Mat3>(A->block(i, i)).diagonal().setConstant(diagonal);
+    farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
+  }
+  const ImpulseSize inner = std::visit(
+      [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A); }, elements_);
+  const double damping = h > 0 ? spec_.beta / h : 0;
+  return {std::max(dt * force, inner.largest), kSoftRoundOff * dt * stiffest_ * (1 + damping) * farthest};
+}
+
+template <int N>
+double SoftBody::sum_energies(const SoftElements<N>& elements, const ObjectStep& step,
+                              const ConstVector& v) const {
+  constexpr int kPoints = SoftElements<N>::kPoints;
+  const double h = step.theta1 * step.dt, damping = h > 0 ? spec_.beta / h : 0;
+  const bool is_linear = spec_.elasticity == Elasticity::linear_corotational;
+  const Mat3 spin =
+      is_linear || damping > 0 ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
+  double sum = 0;
+  for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+    const Places<N> places(elements.nodes[e], step, v);
+    for (int p = 0; p < kPoints; ++p) {
+      const auto& G = elements.gradients[e * kPoints + p];
+      const double w = elements.weight[e * kPoints + p];
+      const Mat3 F = places.x * G.transpose();
+      if (is_linear || damping > 0) {
+        const Mat3 F0 = places.before * G.transpose(), R0 = nearest_rotation(F0);
+        const Mat3 strain = linear_strain(spin * R0, F);
+        if (is_linear) sum += w * linear_energy(lame_, strain);
+        if (damping > 0) sum += w * damping * linear_energy(lame_, strain - linear_strain(R0, F0));
+      }
+      if (!is_linear) sum += w * calc_energy_density(spec_.elasticity, lame_, F);
+    }
+  }
+  return sum;
+}
+
+double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) const {
+  const double dt = step.dt, h = step.theta1 * dt;
+  double sum = 0;
+  for (int i = 0; i < num_nodes(); ++i) {
+    if (fixed_[i]) continue;
+    const Vec3 dv = node(v, i) - node(step.v0, i);
+    sum -= dt * dv.dot(node(step.force, i) + node_mass_[i] * step.gravity);
+    if (!spec_.lumped_mass) continue;
+    const double M = node_mass_[i];
+    sum +=
+        0.5 * (1 + spec_.alpha * h) * M * dv.squaredNorm() + dt * spec_.alpha * M * dv.dot(node(step.v0, i));
+  }
+  const auto add_consistent = [&](const auto& elements) {
+    constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+    for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+      const auto v0 = gather<N>(elements.nodes[e], step.v0);
+      Eigen::Matrix<double, 3, N> dv = gather<N>(elements.nodes[e], v) - v0;
+      for (int a = 0; a < N; ++a) {
+        if (fixed_[elements.nodes[e][a]]) dv.col(a).setZero();
+      }
+      const Eigen::Matrix<double, 3, N> p = dv * (elements.mass[e] * elements.mass_shares);
+      sum += 0.5 * (1 + spec_.alpha * h) * dv.cwiseProduct(p).sum() +
+             dt * spec_.alpha * v0.cwiseProduct(p).sum();
+    }
+  };
+  if (!spec_.lumped_mass) std::visit(add_consistent, elements_);
+  if (h * step.theta_vq == 0) return sum;
+  const double strain =
+      std::visit([&](const auto& elements) { return sum_energies(elements, step, v); }, elements_);
+  return sum + strain / (step.theta1 * step.theta_vq);
+}
+
+double SoftBody::calc_elastic_energy(const ConstVector& q) const {
+  return std::visit(
+      [&](const auto& elements) {
+        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+        constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
+        double sum = 0;
+        for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
+          const Mat3 F = gather<N>(elements.nodes[k / kPoints], q) * elements.gradients[k].transpose();
+          sum += elements.weight[k] * (spec_.elasticity == Elasticity::linear_corotational
+                                           ? linear_energy(lame_, linear_strain(nearest_rotation(F), F))
+                                           : calc_energy_density(spec_.elasticity, lame_, F));
+        }
+        return sum;
+      },
+      elements_);
+}
+
+void SoftBody::calc_gradient(const ConstVector& q, Vector gradient) const {
+  gradient.setZero();
+  std::visit(
+      [&](const auto& elements) {
+        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+        constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
+        for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
+          const auto& nodes = elements.nodes[k / kPoints];
+          const Mat3 F = gather<N>(nodes, q) * elements.gradients[k].transpose();
+          Mat3 P;
+          if (spec_.elasticity == Elasticity::linear_corotational) {
+            const Mat3 R = nearest_rotation(F);
+            P = linear_stress(lame_, R, linear_strain(R, F));
+          } else {
+            P = calc_stress(spec_.elasticity, lame_, F);
+          }
+          const Eigen::Matrix<double, 3, N> push = elements.weight[k] * P * elements.gradients[k];
+          for (int a = 0; a < N; ++a) gradient.segment<3>(3 * nodes[a]) += push.col(a);
+        }
+      },
+      elements_);
+}
+
+SoftStrain SoftBody::calc_strain(const ConstVector& q) const {
+  return std::visit(
+      [&](const auto& elements) {
+        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+        constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
+        SoftStrain strain;
+        for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
+          const Mat3 F = gather<N>(elements.nodes[k / kPoints], q) * elements.gradients[k].transpose();
+          const Vec3 s = calc_singular_frame(F).s;
+          strain.volume += elements.weight[k] * s.prod();
+          strain.largest = std::max(strain.largest, (s.array() - 1).abs().maxCoeff());
+        }
+        return strain;
+      },
+      elements_);
+}
+
+double SoftBody::calc_kinetic_energy(const ConstVector&, const ConstVector& v) const {
+  double sum = 0;
+  if (spec_.lumped_mass) {
+    for (int i = 0; i < num_nodes(); ++i) {
+      if (!fixed_[i]) sum += 0.5 * node_mass_[i] * node(v, i).squaredNorm();
+    }
+    return sum;
+  }
+  std::visit(
+      [&](const auto& elements) {
+        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
+          const auto u = gather<N>(elements.nodes[e], v);
+          sum += 0.5 * elements.mass[e] * u.cwiseProduct(u * elements.mass_shares).sum();
+        }
+      },
+      elements_);
+  return sum;
+}
+
+Vec6 SoftBody::calc_momentum(const ConstVector& q, const ConstVector& v) const {
+  Vec6 sum = Vec6::Zero();
+  const auto add = [&](const Vec3& x, const Vec3& p) {
+    sum.head<3>() += cross(x, p);
+    sum.tail<3>() += p;
+  };
+  if (spec_.lumped_mass) {
+    for (int i = 0; i < num_nodes(); ++i) {
+      if (!fixed_[i]) add(node(q, i), node_mass_[i] * node(v, i));
+    }
+    return sum;
+  }
+  std::visit(
+      [&](const auto& elements) {
+        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
+        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
+          const Eigen::Matrix<double, 3, N> p =
+              gather<N>(elements.nodes[e], v) * (elements.mass[e] * elements.mass_shares);
+          for (int a = 0; a < N; ++a) {
+            if (!fixed_[elements.nodes[e][a]]) add(node(q, elements.nodes[e][a]), p.col(a));
+          }
+        }
+      },
+      elements_);
+  return sum;
+}
+
+double SoftBody::calc_mass(const ConstVector& q, Vec3* moment) const {
+  double sum = 0;
+  moment->setZero();
+  for (int i = 0; i < num_nodes(); ++i) {
+    if (fixed_[i]) continue;
+    sum += node_mass_[i];
+    *moment += node_mass_[i] * node(q, i);
+  }
+  return sum;
+}
+
+double SoftBody::calc_speed(const ConstVector&, const ConstVector& v) const {
+  double speed = 0;
+  for (int i = 0; i < num_nodes(); ++i) speed = std::max(speed, node(v, i).norm());
+  return speed;
+}
+
+}  // namespace capstan

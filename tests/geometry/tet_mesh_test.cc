@@ -1,0 +1,70 @@
+// Meshes of solids: volume and surface of those that are made, and what is told of bad ones.
+#include "capstan/geometry/tet_mesh.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "capstan/geometry/mesh.h"
+
+namespace capstan {
+namespace {
+
+double volume_of(const TetMesh& mesh) {
+  double sum = 0;
+  for (int t = 0; t < static_cast<int>(mesh.tets.size()); ++t) {
+    EXPECT_GT(tet_volume(mesh, t), 0);
+    sum += tet_volume(mesh, t);
+  }
+  return sum;
+}
+
+// Closed, outward, and around all of the volume.
+void expect_sound(const TetMesh& mesh, double worst) {
+  TriangleMesh surface;
+  surface.vertices = mesh.vertices;
+  surface.triangles = surface_of(mesh);
+  EXPECT_TRUE(is_closed(surface));
+  EXPECT_NEAR(volume_properties(surface).volume, volume_of(mesh), 1e-12);
+  EXPECT_GT(examine_tets(mesh).worst, worst);
+}
+
+TEST(TetMesh, ABoxHasItsCells) {
+  const TetMesh mesh = make_box_tets({0.1, 0.2, 0.3}, {9, 9, 9});
+  EXPECT_EQ(mesh.vertices.size(), 1000u);
+  EXPECT_EQ(mesh.tets.size(), 3645u);
+  EXPECT_NEAR(volume_of(mesh), 0.006, 1e-12);
+  expect_sound(mesh, 0.1);
+  expect_sound(make_box_tets({1, 1, 1}, {3, 2, 4}), 0.3);
+}
+
+TEST(TetMesh, RoundOnesConvergeToTheirVolume) {
+  const double cylinder = std::numbers::pi * 0.01 * 0.5, ball = 4.0 / 3 * std::numbers::pi * 0.001;
+  double before = 1;
+  for (const int n : {4, 8, 16}) {
+    const TetMesh c = make_cylinder_tets(0.1, 0.5, n, 2 * n), b = make_ball_tets(0.1, n);
+    expect_sound(c, 0.05);
+    expect_sound(b, 0.05);
+    const double error = std::abs(volume_of(b) / ball - 1);
+    EXPECT_LT(std::abs(volume_of(c) / cylinder - 1), 4.0 / (n * n));
+    EXPECT_LT(error, 0.4 * before);
+    before = error;
+  }
+}
+
+TEST(TetMesh, QualityIsOneForARegularTet) {
+  TetMesh mesh;
+  mesh.vertices = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}, {0, 0, 0}};
+  mesh.tets = {{0, 1, 3, 2}};
+  if (tet_volume(mesh, 0) < 0) std::swap(mesh.tets[0][2], mesh.tets[0][3]);
+  EXPECT_NEAR(tet_quality(mesh, 0), 1, 1e-12);
+  std::swap(mesh.tets[0][2], mesh.tets[0][3]);
+  EXPECT_NEAR(tet_quality(mesh, 0), -1, 1e-12);
+  const TetMesh clean = cleaned(mesh);
+  EXPECT_EQ(clean.vertices.size(), 4u);
+  EXPECT_NEAR(tet_quality(clean, 0), 1, 1e-12);
+}
+
+}  // namespace
+}  // namespace capstan

@@ -1,0 +1,172 @@
+// Soft bodies in scene files: what is read, what is told of mistakes, mesh files, and scenes written and read
+// again.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "capstan/io/read.h"
+#include "capstan/io/tet_file.h"
+#include "capstan/io/write_yaml.h"
+#include "capstan/model/add_soft_body.h"
+#include "capstan/model/model.h"
+#include "capstan/scene/soft_body.h"
+
+namespace capstan {
+namespace {
+
+Scene read(const std::string& text, Diagnostics* diagnostics) {
+  return read_yaml_text("capstan: 1\n" + text, {}, diagnostics);
+}
+
+const char* const kBlock = R"(bodies:
+  - {name: hand, position: [0, 0, 1], joint: free, shape: {type: sphere, radius: 0.1}}
+soft_bodies:
+  - name: pad
+    box: {size: [0.1, 0.2, 0.3], cells: [1, 2, 3]}
+    position: [1, 2, 3]
+    element: quadratic
+    elasticity: neo_hookean
+    mass: consistent
+    young_modulus: 1e5
+    poisson_ratio: 0.45
+    density: 900
+    damping: {alpha: 0.5, beta: 0.01}
+    fixed: [{box: {centre: [0, 0, -0.15], size: [1, 1, 0.01]}}, {ball: {radius: 0.01}}]
+    attach: [{body: hand, ball: {centre: [0, 0, 0.15], radius: 0.2}, stiffness: 1e4}]
+    velocity: [1, 0, 0]
+    angular_velocity: [0, 0, 2]
+    margin: 0.001
+    color: [1, 0, 0]
+)";
+
+TEST(YamlSoftBodies, ReadsEveryKey) {
+  Diagnostics diagnostics;
+  const Scene scene = read(kBlock, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  ASSERT_EQ(scene.soft_bodies.size(), 1u);
+  const SoftBodySpec& body = scene.soft_bodies[0];
+  EXPECT_EQ(body.name, "pad");
+  EXPECT_EQ(body.mesh->tets.size(), 30u);
+  EXPECT_EQ(body.pose.position, Vec3(1, 2, 3));
+  EXPECT_EQ(body.element, SoftElement::quadratic);
+  EXPECT_EQ(body.elasticity, Elasticity::neo_hookean);
+  EXPECT_FALSE(body.lumped_mass);
+  EXPECT_EQ(body.young_modulus, 1e5);
+  EXPECT_EQ(body.poisson_ratio, 0.45);
+  EXPECT_EQ(body.density, 900);
+  EXPECT_EQ(body.alpha, 0.5);
+  EXPECT_EQ(body.beta, 0.01);
+  ASSERT_EQ(body.fixed.size(), 2u);
+  EXPECT_EQ(body.fixed[0].half_size, Vec3(0.5, 0.5, 0.005));
+  EXPECT_TRUE(body.fixed[1].is_ball);
+  ASSERT_EQ(body.attachments.size(), 1u);
+  EXPECT_EQ(body.attachments[0].body, "hand");
+  EXPECT_EQ(body.attachments[0].stiffness, 1e4);
+  EXPECT_EQ(body.velocity, Vec3(1, 0, 0));
+  EXPECT_EQ(body.angular_velocity, Vec3(0, 0, 2));
+  EXPECT_EQ(body.margin, 0.001);
+  EXPECT_EQ(body.rgba[0], 1.0f);
+  const Model model = compile(scene);
+  EXPECT_EQ(find_soft_bodies(model).size(), 1u);
+  EXPECT_EQ(soft_body_name(model, find_soft_bodies(model)[0]), "pad");
+  EXPECT_FALSE(model.constraints.empty());
+}
+
+TEST(YamlSoftBodies, WhatIsWrittenIsReadAgain) {
+  Diagnostics diagnostics;
+  const Scene scene = read(kBlock, &diagnostics);
+  const Scene again = read_yaml_text(write_yaml(scene), {}, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  EXPECT_EQ(compile(again).fingerprint, compile(scene).fingerprint);
+  EXPECT_EQ(write_yaml(again), write_yaml(scene));
+}
+
+TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
+  const auto told = [](const std::string& keys) {
+    Diagnostics diagnostics;
+    const Scene scene =
+        read("soft_bodies:\n  - name: pad\n    young_modulus: 1e5\n    density: 1000\n    " + keys + "\n",
+             &diagnostics);
+    if (diagnostics.ok()) compile(scene, &diagnostics);
+    return diagnostics.text();
+  };
+  const auto has = [&](const std::string& keys, const std::string& what) {
+    const std::string text = told(keys);
+    EXPECT_NE(text.find(what), std::string::npos) << keys << "\n" << text;
+  };
+  EXPECT_EQ(told("box: {size: [1, 1, 1]}"), "");
+  has("element: linear", "soft body 'pad' has no mesh");
+  has("box: {size: [1, 1, 1]}\n    poisson_ratio: 0.5", "Poisson ratio is 0.5");
+  has("box: {size: [1, -1, 1]}", "size");
+  has("box: {}", "has no size");
+  has("box: {size: [1, 1, 1], cells: [1, 2]}", "cells");
+  has("box: {size: [1, 1, 1], cells: [1.5, 2, 2]}", "whole numbers");
+  has("box: {size: [1, 1, 1], cell: 1e-3}", "5e+09 tets");
+  has("ball: {radius: 1}\n    box: {size: [1, 1, 1]}", "box");
+  has("ball: {radius: 1}\n    attach: [{body: hand, ball: {radius: 1}}]", "'hand'");
+  has("ball: {radius: 1}\n    attach: [{ball: {radius: 1}}]", "is to nothing");
+  has("ball: {radius: 1}\n    fixed: [{}]", "has no region");
+  has("ball: {radius: 1}\n    elasticity: rubber", "neo_hookean");
+  has("ball: {radius: 1}\n    young: 3", "young");
+  has("file: part.stl", "gmsh -3");
+  has("file: part.msh", "part.msh");
+  has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0]], tets: [[0, 1, 2, 3]]}", "is flat");
+  has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1]], tets: [[0, 1, 2, 3]]}", "is inverted");
+  has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "vertex 1 of 1");
+  EXPECT_NE(told("box: {}").find(":6:"), std::string::npos) << told("box: {}");
+}
+
+struct TemporaryFile {
+  std::string path;
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path((std::filesystem::temp_directory_path() / ("capstan_" + name)).string()) {
+    std::ofstream(path) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path); }
+};
+
+TEST(TetFile, ReadsMshAndVtk) {
+  const TemporaryFile old(
+      "a.msh",
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n7 0 0 1\n"
+      "9 5 5 5\n$EndNodes\n$Elements\n2\n1 2 2 0 1 1 2 3\n2 4 2 0 1 1 2 3 7\n$EndElements\n");
+  const TemporaryFile recent(
+      "b.msh",
+      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 7\n3 1 0 4\n1\n2\n3\n7\n0 0 0\n1 0 0\n"
+      "0 1 0\n0 0 1\n$EndNodes\n$Elements\n2 2 1 2\n2 1 2 1\n1 1 2 3\n3 1 4 1\n2 1 2 3 7\n$EndElements\n");
+  const TemporaryFile vtk(
+      "c.vtk",
+      "# vtk DataFile Version 3.0\na part\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0\n"
+      "0 1 0 0 0 1\nCELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n");
+  for (const std::string& path : {old.path, recent.path, vtk.path}) {
+    Diagnostics diagnostics;
+    const auto mesh = read_tets(path, 2, {}, &diagnostics);
+    ASSERT_TRUE(mesh) << diagnostics.text();
+    EXPECT_EQ(mesh->vertices.size(), 4u);
+    ASSERT_EQ(mesh->tets.size(), 1u);
+    EXPECT_NEAR(tet_volume(*mesh, 0), 8.0 / 6, 1e-12);
+  }
+}
+
+TEST(TetFile, TellsWhatIsWrongAndWhere) {
+  const auto told = [](const std::string& text) {
+    const TemporaryFile file("d.msh", text);
+    Diagnostics diagnostics;
+    EXPECT_FALSE(read_tets(file.path, 1, {"scene.yaml", 7}, &diagnostics));
+    return diagnostics.text();
+  };
+  EXPECT_NE(told("hello").find("no $MeshFormat"), std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n2.2 1 8\n").find("d.msh:2: error: the MSH file is binary"), std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n3.9 0 8\n").find("2.2 and 4.1"), std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n2.2 0 8\n$Nodes\n99999999999\n").find("more than the file"),
+            std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n2.2 0 8\n$Nodes\n1\n1 0 x 0\n").find("d.msh:5: error: 'x'"),
+            std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n2.2 0 8\n$Elements\n1\n1 4 0 1 2 3 4\n").find("node 1, which is not there"),
+            std::string::npos);
+  EXPECT_NE(told("$MeshFormat\n2.2 0 8\n").find("scene.yaml:7: error"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace capstan

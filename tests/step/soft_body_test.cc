@@ -1,0 +1,329 @@
+// Soft bodies through every stage of a step: momentum, rest under their own weight, friction, beams,
+// inversion, and contact with rigid bodies, rods and each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "capstan/model/add_rod.h"
+#include "capstan/model/add_soft_body.h"
+#include "capstan/step/contact_forces.h"
+#include "tests/support/contact_simulation.h"
+
+namespace capstan {
+namespace {
+
+using namespace test;
+
+constexpr double kPi = std::numbers::pi;
+
+SoftBodySpec block(const Vec3& size, const std::array<int, 3>& cells, double young_modulus) {
+  SoftBodySpec spec;
+  spec.mesh = std::make_shared<const TetMesh>(make_box_tets(size, cells));
+  spec.young_modulus = young_modulus;
+  spec.density = 1000;
+  return spec;
+}
+
+Scene floor_only(double friction, double stiffness = 1e8) {
+  Scene scene = box_on_plane(friction, stiffness);
+  scene.bodies.clear();
+  scene.shapes.resize(1);
+  scene.materials[0].stiffness.reset();
+  return scene;
+}
+
+int add(const SoftBodySpec& spec, const std::string& name, Simulation* run) {
+  const int object = add_soft_body(name, std::make_shared<SoftBody>(spec), 0, &run->model);
+  run->state = initial_state(run->model);
+  run->workspace = make_workspace(run->model);
+  return object;
+}
+
+VecX own_q(const Simulation& run, int object) {
+  const Object& o = run.model.objects[object];
+  return run.state.q.segment(o.q_begin, o.num_positions());
+}
+
+double lowest(const Simulation& run, int object) {
+  const VecX q = own_q(run, object);
+  double z = kInfinity;
+  for (int i = 0; i < q.size() / 3; ++i) z = std::min(z, q[3 * i + 2]);
+  return z;
+}
+
+Vec3 centre(const Simulation& run, int object) {
+  Vec3 moment;
+  const double mass = run.model.objects[object].physics->calc_mass(own_q(run, object), &moment);
+  return moment / mass;
+}
+
+double weight_on_floor(const Simulation& run) {
+  std::vector<ContactForce> forces;
+  calc_contact_forces(run.workspace, &forces);
+  double sum = 0;
+  for (const ContactForce& f : forces) {
+    if (f.shape_a == 0) sum += f.normal_force;
+  }
+  return sum;
+}
+
+TEST(SoftBodyStep, AFreeBodyKeepsItsMomentum) {
+  Scene scene = floor_only(0.5);
+  scene.options.gravity.setZero();
+  for (const Elasticity elasticity : {Elasticity::linear_corotational, Elasticity::corotated,
+                                      Elasticity::neo_hookean, Elasticity::saint_venant_kirchhoff}) {
+    SoftBodySpec spec = block({0.2, 0.1, 0.1}, {4, 2, 2}, 1e5);
+    spec.elasticity = elasticity;
+    spec.pose.position.z() = 1;
+    spec.velocity = {0.3, -0.1, 0.2};
+    spec.angular_velocity = {3, 2, -5};
+    Simulation run(scene, 0.005, ContactLaw::coulomb);
+    run.options.integrator = Integrator::midpoint;
+    const int object = add(spec, "block", &run);
+    run.state.v.tail<3>() += Vec3(0.5, 0.2, -0.3);  // it vibrates, too
+    const Mechanics before = calc_mechanics(run.model, run.state);
+    const Vec3 start = centre(run, object);
+    const Vec3 speed = Vec3(before.momentum.tail<3>()) / 2.0;
+    run.go(0.5);
+    const Mechanics after = calc_mechanics(run.model, run.state);
+    EXPECT_LT((Vec3(after.momentum.tail<3>()) - Vec3(before.momentum.tail<3>())).norm(), 1e-12);
+    EXPECT_LT((centre(run, object) - start - 0.5 * speed).norm(), 1e-12);
+    const bool is_exact = elasticity != Elasticity::linear_corotational;
+    EXPECT_LT((Vec3(after.momentum.head<3>()) - Vec3(before.momentum.head<3>())).norm(),
+              (is_exact ? 1e-6 : 0.02) * Vec3(before.momentum.head<3>()).norm())
+        << static_cast<int>(elasticity);
+  }
+}
+
+// Without lateral strain (nu = 0) a cube is shorter by rho g L^2 / (2 E) under its own weight.
+TEST(SoftBodyStep, ACubeIsPressedByItsOwnWeight) {
+  for (const SoftElement element : {SoftElement::linear, SoftElement::quadratic}) {
+    const int n = element == SoftElement::linear ? 4 : 2;
+    SoftBodySpec spec = block({0.1, 0.1, 0.1}, {n, n, n}, 1e5);
+    spec.element = element;
+    spec.lumped_mass = element == SoftElement::linear;
+    spec.poisson_ratio = 0;
+    spec.alpha = 20;
+    spec.beta = 0.01;
+    spec.pose.position.z() = 0.0501;
+    Simulation run(floor_only(0.5), 0.01, ContactLaw::coulomb);
+    const int object = add(spec, "cube", &run);
+    run.go(3);
+    EXPECT_NEAR(weight_on_floor(run), kGravity, 1e-6 * kGravity);
+    const VecX q = own_q(run, object);
+    double top = 0, bottom = 1;
+    for (int i = 0; i < q.size() / 3; ++i) {
+      top = std::max(top, q[3 * i + 2]);
+      bottom = std::min(bottom, q[3 * i + 2]);
+    }
+    const double exact = 1000 * kGravity * 0.01 / (2 * 1e5);
+    EXPECT_NEAR(0.1 - (top - bottom), exact, (element == SoftElement::linear ? 0.02 : 0.01) * exact);
+    EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-6);
+  }
+}
+
+// The force of contact is the weight, and the depth that of the whole face, for any mesh.
+TEST(SoftBodyStep, TheDepthOfContactDoesNotDependOnTheMesh) {
+  for (const int n : {2, 4, 6}) {
+    SoftBodySpec spec = block({0.1, 0.1, 0.1}, {n, n, n}, 1e6);
+    spec.poisson_ratio = 0;
+    spec.alpha = 20;
+    spec.beta = 0.01;
+    const double radius = kVertexRadius * SoftBody(spec).mean_edge();
+    spec.pose.position.z() = 0.05 + radius;
+    Scene scene = floor_only(0.5);
+    scene.materials[0].stiffness = 1e4;
+    Simulation run(scene, 0.01, ContactLaw::coulomb);
+    const int object = add(spec, "cube", &run);
+    run.go(2);
+    EXPECT_NEAR(weight_on_floor(run), kGravity, 1e-6 * kGravity);
+    EXPECT_NEAR(radius - lowest(run, object), kGravity / 1e4, 0.02 * kGravity / 1e4) << n;
+  }
+}
+
+TEST(SoftBodyStep, SticksBelowAndSlidesAboveTheAngleOfFriction) {
+  const double mu = 0.5;
+  for (const double degrees : {-0.5, 0.5}) {
+    const double angle = std::atan(mu) + degrees * kPi / 180;
+    Scene scene = floor_only(mu);
+    SoftBodySpec spec = block({0.1, 0.1, 0.05}, {4, 4, 2}, 1e6);
+    spec.alpha = 5;
+    spec.beta = 0.01;
+    spec.pose.position.z() = 0.025;
+    scene.options.gravity = kGravity * Vec3(std::sin(angle), 0, -std::cos(angle));
+    Simulation run(scene, 0.01, ContactLaw::coulomb);
+    const int object = add(spec, "cube", &run);
+    run.go(1.5);
+    const double x = centre(run, object).x();
+    run.go(1);
+    const double way = centre(run, object).x() - x;
+    if (degrees < 0) {
+      EXPECT_LT(way, 1e-4);
+    } else {
+      EXPECT_GT(way, 0.005);
+    }
+  }
+}
+
+TEST(SoftBodyStep, DoesNotFallThroughAThinPlate) {
+  for (const bool is_plane : {true, false}) {
+    Scene scene = floor_only(0.5);
+    if (!is_plane) scene.shapes[0] = make_shape("plate", kWorld, Box{{0.5, 0.5, 0.001}});
+    SoftBodySpec spec = block({0.1, 0.1, 0.1}, {3, 3, 3}, 1e5);
+    spec.beta = 0.01;
+    spec.pose.position.z() = 0.2;
+    spec.velocity.z() = -10;  // 10 cm in a step
+    Simulation run(scene, 0.01, ContactLaw::coulomb);
+    const int object = add(spec, "cube", &run);
+    double deepest = 0;
+    for (int i = 0; i < 100; ++i) {
+      run.go(0.01);
+      deepest = std::min(deepest, lowest(run, object) - (is_plane ? 0 : 0.001));
+    }
+    EXPECT_GT(deepest, -0.002) << is_plane;
+    EXPECT_GT(centre(run, object).z(), 0.02) << is_plane;
+  }
+}
+
+// F2 of the benchmarks: a cantilever under its own weight; the solid's limit is near 15.15 mm.
+double calc_drop(SoftElement element, const std::array<int, 3>& cells, Elasticity elasticity) {
+  Scene scene = floor_only(0.5);
+  SoftBodySpec spec = block({0.2, 0.04, 0.04}, cells, 1e6);
+  spec.element = element;
+  spec.elasticity = elasticity;
+  spec.poisson_ratio = 0.3;
+  spec.alpha = 20;
+  spec.pose.position.z() = 1;
+  spec.fixed.push_back({false, {-0.1, 0, 0}, {1e-6, 1, 1}, 0});
+  Simulation run(scene, 0.02, ContactLaw::coulomb);
+  const int object = add(spec, "beam", &run);
+  run.go(1.2);
+  EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-3);
+  const SoftBody& body = soft_body_of(run.model, object);
+  const VecX q = own_q(run, object);
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < body.num_nodes(); ++i) {
+    if (body.rest(i).x() < 0.0999) continue;
+    sum += 1 + body.rest(i).z() - q[3 * i + 2];
+    ++count;
+  }
+  return sum / count;
+}
+
+TEST(SoftBodyStep, ACantileverHangsAsFarAsABeam) {
+  const double exact = 15.15e-3;
+  for (const Elasticity elasticity : {Elasticity::linear_corotational, Elasticity::neo_hookean})
+    EXPECT_NEAR(calc_drop(SoftElement::quadratic, {5, 1, 1}, elasticity), exact, 0.06 * exact);
+  EXPECT_NEAR(calc_drop(SoftElement::quadratic, {10, 2, 2}, Elasticity::linear_corotational), exact,
+              0.025 * exact);
+  const double coarse = calc_drop(SoftElement::linear, {10, 2, 2}, Elasticity::linear_corotational),
+               fine = calc_drop(SoftElement::linear, {20, 4, 4}, Elasticity::linear_corotational);
+  EXPECT_LT(coarse, fine);
+  EXPECT_LT(exact - fine, 0.45 * (exact - coarse));  // they converge, from the stiff side
+}
+
+// Half of the body starts turned inside out.
+TEST(SoftBodyStep, ComesBackFromInversion) {
+  for (const Elasticity elasticity :
+       {Elasticity::neo_hookean, Elasticity::corotated, Elasticity::linear_corotational}) {
+    Scene scene = floor_only(0.5);
+    scene.options.gravity.setZero();
+    SoftBodySpec spec = block({0.2, 0.1, 0.1}, {4, 2, 2}, 1e5);
+    spec.elasticity = elasticity;
+    spec.alpha = 5;
+    spec.beta = 0.02;
+    spec.pose.position.z() = 1;
+    Simulation run(scene, 0.01, ContactLaw::coulomb);
+    const int object = add(spec, "block", &run);
+    const SoftBody& body = soft_body_of(run.model, object);
+    for (int i = 0; i < body.num_nodes(); ++i) {
+      if (body.rest(i).x() > 0.01) run.state.q[3 * i] = -0.5 * run.state.q[3 * i];
+    }
+    EXPECT_GT(body.calc_strain(own_q(run, object)).largest, 1);
+    run.go(3);
+    EXPECT_LT(body.calc_strain(own_q(run, object)).largest, 0.02) << static_cast<int>(elasticity);
+    EXPECT_NEAR(body.calc_strain(own_q(run, object)).volume, 0.002, 1e-5) << static_cast<int>(elasticity);
+  }
+}
+
+TEST(SoftBodyStep, CarriesARigidBox) {
+  Scene scene = floor_only(0.5);
+  scene.bodies.push_back(free_body("load", {0, 0, 0.1305}));
+  scene.shapes.push_back(make_shape("load", "load", Box{{0.03, 0.03, 0.03}}, 0.5));
+  Simulation run(scene, 0.01, ContactLaw::coulomb);
+  SoftBodySpec spec = block({0.1, 0.1, 0.1}, {4, 4, 4}, 1e5);
+  spec.alpha = 5;
+  spec.beta = 0.02;
+  spec.pose.position.z() = 0.0505;
+  const int object = add(spec, "cube", &run);
+  run.go(3);
+  EXPECT_NEAR(weight_on_floor(run), 1.5 * kGravity, 1e-5 * kGravity);
+  EXPECT_NEAR(run.state.q[2], 0.129, 0.003);  // on top of a cube that is a little shorter
+  EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-3);
+  EXPECT_NEAR(centre(run, object).x(), 0, 1e-3);
+}
+
+TEST(SoftBodyStep, LiesOnAnotherSoftBody) {
+  Simulation run(floor_only(0.5), 0.01, ContactLaw::coulomb);
+  SoftBodySpec spec = block({0.1, 0.1, 0.05}, {4, 4, 2}, 1e5);
+  spec.alpha = 5;
+  spec.beta = 0.02;
+  spec.pose.position.z() = 0.026;
+  const int lower = add(spec, "lower", &run);
+  spec.mesh = std::make_shared<const TetMesh>(make_box_tets({0.08, 0.08, 0.05}, {3, 3, 2}));
+  spec.pose.position = {0.003, 0.002, 0.08};
+  const int upper = add(spec, "upper", &run);
+  run.go(3);
+  EXPECT_NEAR(weight_on_floor(run), (0.5 + 0.32) * kGravity, 1e-5 * kGravity);
+  EXPECT_NEAR(centre(run, upper).z() - centre(run, lower).z(), 0.05, 0.002);
+  EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-3);
+}
+
+// A weight on a strap that is tied to it by a region: stretched by F L / (E A), half of its own weight
+// included.
+TEST(SoftBodyStep, HoldsAWeightThatIsAttached) {
+  Scene scene = floor_only(0.5);
+  scene.shapes[0].pose.position.z() = -1;
+  scene.bodies.push_back(free_body("weight", {0, 0, -0.13}));
+  scene.shapes.push_back(make_shape("weight", "weight", Box{{0.03, 0.03, 0.03}}, 0.2));
+  SoftBodySpec strap = block({0.02, 0.02, 0.2}, {1, 1, 6}, 1e6);
+  strap.name = "strap";
+  strap.element = SoftElement::quadratic;
+  strap.poisson_ratio = 0;  // its ends could not contract
+  strap.alpha = 5;
+  strap.beta = 0.01;
+  strap.fixed.push_back({false, {0, 0, 0.1}, {0.1, 0.1, 1e-6}, 0});
+  SoftAttachment attachment;
+  attachment.region = {false, {0, 0, -0.1}, {0.1, 0.1, 1e-6}, 0};
+  attachment.body = "weight";
+  strap.attachments = {attachment};
+  scene.soft_bodies = {strap};
+  Simulation run(scene, 0.01, ContactLaw::coulomb);
+  run.go(2);
+  const double stretch = (0.2 + 0.5 * 0.08) * kGravity * 0.2 / (1e6 * 4e-4);
+  EXPECT_NEAR(-0.13 - run.state.q[2], stretch, 0.01 * stretch);
+  EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-5);
+}
+
+// A step depends on the state alone: two halves of a run are the whole, bit for bit.
+TEST(SoftBodyStep, GoesOnFromASavedState) {
+  SoftBodySpec spec = block({0.1, 0.1, 0.1}, {2, 2, 2}, 1e5);
+  spec.pose.position.z() = 0.06;
+  spec.angular_velocity = {1, 2, 3};
+  Simulation whole(floor_only(0.5), 0.01, ContactLaw::coulomb),
+      half(floor_only(0.5), 0.01, ContactLaw::coulomb);
+  add(spec, "cube", &whole);
+  add(spec, "cube", &half);
+  half.go(0.25);
+  half.workspace = make_workspace(half.model);
+  half.go(0.25);
+  whole.go(0.5);
+  EXPECT_EQ(whole.state.q, half.state.q);
+  EXPECT_EQ(whole.state.v, half.state.v);
+}
+
+}  // namespace
+}  // namespace capstan
