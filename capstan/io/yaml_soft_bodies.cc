@@ -189,6 +189,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   fields.each("fixed", [&](const YamlNode& item) {
     YamlFields inner(reader->source, item, "a fixed region of " + fields.what());
     SoftRegion region;
+    region.where = inner.where();
     if (item.kind == YamlNode::Kind::map && read_region(&inner, &region)) body.fixed.push_back(region);
     inner.done();
   });

@@ -66,6 +66,14 @@ void ModelCompiler::compile_soft_bodies() {
         diagnostics.error(found.where, who + ": " + found.what, found.remedy);
       continue;
     }
+    for (const SoftRegion& region : spec.fixed) {
+      bool any = false;
+      for (int n = 0; n < soft->num_nodes() && !any; ++n) any = region.contains(soft->rest(n));
+      if (any) continue;
+      diagnostics.error(region.where.file.empty() ? spec.where : region.where,
+                        fmt::format("a fixed region of {} has no nodes", who),
+                        "make the region larger; it is in the frame of the mesh");
+    }
     if (const std::string first = spec.name + "/0"; body_index.count(first)) {
       diagnostics.error(spec.where,
                         fmt::format("{} has the node '{}', which is the name of a body", who, first),

@@ -24,6 +24,7 @@ struct SoftRegion {
   Vec3 centre = Vec3::Zero();
   Vec3 half_size = Vec3::Zero();  // [m] of a box
   double radius = 0;              // [m] of a ball
+  Source where = {};
   bool contains(const Vec3& p) const {
     const Vec3 d = p - centre;
     return is_ball ? d.norm() <= radius : (d.cwiseAbs() - half_size).maxCoeff() <= 0;

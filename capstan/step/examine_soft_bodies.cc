@@ -41,11 +41,6 @@ void examine_soft_bodies(const Scene& scene, const Model& model, const StepOptio
       tell(fmt::format("has linear elements and poisson_ratio {:g}: they lock", spec.poisson_ratio),
            "write 'element: quadratic'");
     }
-    for (const SoftRegion& region : spec.fixed) {
-      bool any = false;
-      for (int n = 0; n < body.num_nodes() && !any; ++n) any = region.contains(body.rest(n));
-      if (!any) tell("has no nodes in a fixed region", "make it larger; it is in the frame of the mesh");
-    }
     const double w = body.largest_frequency(), damping = spec.alpha + spec.beta * w * w;
     if (!is_stable(options.integrator, options.dt, w * w, damping)) {
       tell(fmt::format("swings at up to {:.3g} rad/s, which grows with integrator {} at dt = {:g} s", w,

@@ -107,6 +107,7 @@ TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
   has("ball: {radius: 1}\n    attach: [{body: hand, ball: {radius: 1}}]", "'hand'");
   has("ball: {radius: 1}\n    attach: [{ball: {radius: 1}}]", "is to nothing");
   has("ball: {radius: 1}\n    fixed: [{}]", "has no region");
+  has("ball: {radius: 1}\n    fixed: [{ball: {radius: 0.1, centre: [5, 0, 0]}}]", "has no nodes");
   has("ball: {radius: 1}\n    elasticity: rubber", "neo_hookean");
   has("ball: {radius: 1}\n    young: 3", "young");
   has("file: part.stl", "gmsh -3");
