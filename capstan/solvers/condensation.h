@@ -4,8 +4,8 @@
 //
 //   S (v - v*)_r,   S = A_rr - A_re A_ee^-1 A_er,
 //
-// and the rest of it follows when the answer is there: static condensation (Guyan 1965), exact here because
-// the equations are linear.
+// and the rest of it follows when the answer is there: static condensation (Guyan: Reduction of stiffness and
+// mass matrices, 1965), exact here because the equations are linear.
 #pragma once
 
 #include <span>
