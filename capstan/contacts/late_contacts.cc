@@ -43,16 +43,16 @@ bool contains(const Aabb& outer, const Aabb& inner, double margin) {
          (inner.upper.array() <= outer.upper.array() + margin).all();
 }
 
-// Whether a pair has contacts, and whether all are with normals of the beginning.
+// Whether a pair has contacts, whether all are with normals of the beginning, and whether one is late.
 struct Known {
-  bool any = false, plain = true;
+  bool any = false, plain = true, late = false;
 };
 Known find_contacts(const Model& model, const Contacts& contacts, int shape_a, int shape_b) {
   Known known;
   each_contact(model, contacts, shape_a, shape_b, [&](int i) {
     known.any = true;
-    known.plain =
-        known.plain && contacts.kind[i] != ContactKind::met && contacts.kind[i] != ContactKind::late;
+    known.late = known.late || contacts.kind[i] == ContactKind::late;
+    known.plain = known.plain && !known.late && contacts.kind[i] != ContactKind::met;
   });
   return known;
 }
@@ -126,14 +126,15 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   const double changed = change(pair.a, sa) + change(pair.b, sb);
   const bool is_foreseen = changed < tolerance;
   // The gap of a pair that has contacts of the beginning is right but for the turn of its normal. (Of shapes
-  // that are not convex, it is the gap of those parts that were near.) Others are right where they led.
+  // that are not convex, it is the gap of those parts that were near.) Of others, those that collide() found
+  // are right where the free motion leads, late ones where the pair was last looked at.
   const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
   const bool is_known =
       (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance && (is_convex_pair || is_foreseen);
-  if (is_known && is_foreseen) return false;
+  if (is_known && is_foreseen && contacts.late_begin == contacts.size()) return false;
   if (!can_touch(sa, sb)) return false;
   const Known known = find_contacts(model, contacts, shape_a, shape_b);
-  return !(known.any && known.plain ? is_known : is_foreseen);
+  return known.late || !(known.any && known.plain ? is_known : is_foreseen);
 }
 
 }  // namespace

@@ -14,17 +14,21 @@
 //
 // with a line search. Redundant contacts make its matrix singular: the proximal point method takes W +
 // epsilon and b - epsilon x_k in place of W and b, x_k what it found before, with an epsilon that shrinks
-// from 1e-3 to 1e-7.
+// from 1e-3 to 1e-7. Where that does not get there, the lift mu |u_t| is held while the convex problem with
+// it is solved (interior_point.h), and taken anew from its answer, again and again. ccp is that convex
+// problem alone.
 //
 // Limits: ccp and others that are convex converge for any rho that stays; ncp has no proof. Sources: Boyd et
 // al., "Distributed optimization and statistical learning via the alternating direction method of
 // multipliers"; Acary, Bremond and Huber, "On solving contact problems with Coulomb friction", 2018; Alart
-// and Curnier 1991.
+// and Curnier 1991; Acary, Cadoux, Lemarechal and Malick, "A formulation of the linear discrete Coulomb
+// friction problem via convex optimization", 2011.
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/rigid/interior_point.h"
 #include "capstan/rigid/rigid_solvers.h"
 
 namespace capstan {
@@ -40,6 +44,7 @@ constexpr double kFirstEpsilon = 1e-3, kLeastEpsilon = 1e-7, kMostEpsilon = 1;
 constexpr int kNewtonSteps = 20, kHalvings = 7;
 constexpr int kEasy = 5;  // Newton steps of a proximal one, after which epsilon may shrink fast
 constexpr double kInnerReduction = 1e-4;  // of |F|
+constexpr int kMostLifts = 60;            // of the fixed point mu |u_t|
 
 class Admm {
  public:
@@ -66,6 +71,7 @@ class Admm {
     result.history_step = kBetweenLooks;
     int next_try = kFirstTry;
     for (; result.iterations <= problem_.options().max_iterations; ++result.iterations) {
+      problem_.check_deadline();
       if (result.iterations % kBetweenLooks == 0) {
         result.residual = residual(p_);
         result.history.push_back(result.residual);
@@ -73,18 +79,34 @@ class Admm {
       }
       if (with_newton && result.iterations >= next_try) {
         const int before = result.iterations;
-        if (finish_by_newton(&result)) break;
+        if (problem_.options().model == RigidModel::ncp
+                ? finish_by_newton(&result) || finish_by_lifts(&result)
+                : finish_convex(&result))
+          break;
         next_try = result.iterations + 2 * before;
       }
       iterate(result.iterations);
     }
-    result.x = scale_.cwiseProduct(p_);
-    result.residual = problem_.calc_residual(result.x);
-    result.converged = result.residual <= problem_.options().tolerance;
+    grade(&result);
+    return result;
+  }
+
+  // By the path of interior points alone.
+  RigidResult solve_by_path() {
+    RigidResult result;
+    result.history_step = 1;
+    problem_.options().model == RigidModel::ncp ? finish_by_lifts(&result) : finish_convex(&result);
+    grade(&result);
     return result;
   }
 
  private:
+  void grade(RigidResult* result) const {
+    result->x = scale_.cwiseProduct(p_);
+    result->residual = problem_.calc_residual(result->x);
+    result->converged = result->residual <= problem_.options().tolerance;
+  }
+
   void factorize() {
     MatX H = W_;
     H.diagonal().array() += rho_;
@@ -149,6 +171,42 @@ class Admm {
       } else {
         epsilon = std::min(kMostEpsilon, 10 * epsilon);
       }
+    }
+    return false;
+  }
+
+  bool solve_convex(const VecX& b, VecX* y, RigidResult* result) const {
+    const double tolerance = 0.1 * problem_.options().tolerance * b_.cwiseAbs().maxCoeff();
+    return solve_interior_point(problem_, W_, b, scale_, tolerance, y, &result->iterations);
+  }
+
+  // Convex models. True: p is an answer.
+  bool finish_convex(RigidResult* result) {
+    VecX y = p_;
+    solve_convex(b_, &y, result);
+    y = project(y);
+    const double r = residual(y);
+    result->history.push_back(r);
+    if (r < residual(p_)) p_ = y;
+    return r <= problem_.options().tolerance;
+  }
+
+  // The fixed point of the lift mu |u_t|. True: p is an answer.
+  bool finish_by_lifts(RigidResult* result) {
+    VecX y = p_;
+    double least = residual(y);
+    for (int k = 0; k < kMostLifts; ++k) {
+      const VecX u = W_ * y + b_;
+      VecX lifted = b_;
+      for (const RigidBlock& block : problem_.blocks) {
+        if (block.is_contact()) lifted[block.row + 2] += block.mu * u.segment<2>(block.row).norm();
+      }
+      solve_convex(lifted, &y, result);
+      const VecX next = project(y);
+      const double r = residual(next);
+      result->history.push_back(r);
+      if (r < least) least = r, p_ = next;
+      if (r <= problem_.options().tolerance) return true;
     }
     return false;
   }
@@ -273,6 +331,10 @@ class Admm {
 
 RigidResult solve_admm(const RigidProblem& problem, const VecX& start) {
   return Admm(problem, start).solve(false);
+}
+
+RigidResult solve_cone_path(const RigidProblem& problem, const VecX& start) {
+  return Admm(problem, start).solve_by_path();
 }
 
 RigidResult solve_admm_newton(const RigidProblem& problem, const VecX& start) {

@@ -1,15 +1,15 @@
 // Block principal pivoting: every index whose y or w has the wrong sign changes sides at once. A few solves
 // with M_FF are usually enough, whatever the size.
 //
-// Limits: may cycle even for positive definite M. When ten blocks in a row have not lowered the number of
-// wrong signs, Murty's rule, which is finite, takes over. Rows of M_FF that depend on others stay at their
-// bound.
+// Limits: may cycle even for positive definite M; it is given up when ten blocks in a row have not lowered
+// the number of wrong signs. Then it is tried with a little compliance (softening.h), and at last Murty's
+// rule, which is finite, takes over. Rows of M_FF that depend on others stay at their bound.
 //
 // Sources: Kostreva 1978; Judice and Pires 1994; course notes, Algorithm 4.
 #include <cmath>
 
 #include "capstan/rigid/lcp_run.h"
-#include "capstan/rigid/principal_pivots.h"
+#include "capstan/rigid/softening.h"
 
 namespace capstan {
 namespace {
@@ -35,18 +35,15 @@ int flip_all(const LcpProblem& p, const VecX& y, const VecX& w, double tolerance
   return count;
 }
 
-}  // namespace
-
-LcpResult solve_block_pivoting(const LcpProblem& problem, const LcpOptions& options) {
+LcpResult pivot_blocks(const LcpProblem& problem, const LcpOptions& options) {
   LcpRun run(problem, options, 20 * problem.size() + 100);
   const LcpProblem& p = run.scaled();
-  std::vector<LcpSide> sides = run.sides(run.start()), last;
+  std::vector<LcpSide> sides = run.sides(run.start());
   VecX y;
   int fewest = run.size() + 1, patience = kPatience;
   while (run.iterations() < run.max_iterations() && patience > 0) {
     run.solve_sides(&sides, &y);
     run.record(run.project(y));
-    last = sides;
     const int wrong = flip_all(p, y, run.w(y), 0.5 * run.tolerance(), &sides);
     if (wrong == 0) break;
     if (wrong < fewest) {
@@ -56,9 +53,23 @@ LcpResult solve_block_pivoting(const LcpProblem& problem, const LcpOptions& opti
       --patience;
     }
   }
-  const LcpResult result = run.finish(y, LcpStatus::most_iterations);
-  if (result.status == LcpStatus::solved || run.iterations() >= run.max_iterations()) return result;
-  return pivot_by_least_index(&run, last);
+  return run.finish(y,
+                    run.iterations() < run.max_iterations() ? LcpStatus::cycled : LcpStatus::most_iterations);
+}
+
+}  // namespace
+
+LcpResult solve_block_pivoting(const LcpProblem& problem, const LcpOptions& options) {
+  const LcpResult result = solve_softened(problem, options, pivot_blocks);
+  if (result.status != LcpStatus::cycled) return result;
+  LcpOptions further = options;
+  further.start = result.z;
+  const bool is_symmetric = why_unsuitable(*find_lcp_solver("incremental_pivoting"), problem) == nullptr;
+  LcpResult other =
+      is_symmetric ? solve_incremental_pivoting(problem, further) : solve_murty(problem, further);
+  if (other.residual > result.residual) other.z = result.z, other.residual = result.residual;
+  other.iterations += result.iterations;
+  return other;
 }
 
 }  // namespace capstan

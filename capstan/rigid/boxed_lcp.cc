@@ -8,8 +8,9 @@
 //   viscous_explicit   they are given: both bounds
 //   frictionless       they are zero
 //
-// The matrix is W: symmetric, semidefinite. Limits: bounds that follow need not settle; what is left of it
-// the residual tells. Sources: Contact course 1.7 and 3.2.2.
+// The matrix is W: symmetric, semidefinite. Bounds that follow need not settle: then, and with lemke, which
+// cannot begin with the last answer, they are unknowns of a larger problem (polyhedral_lcp.cc), which has an
+// answer. Sources: Contact course 1.7 and 3.2.2.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,8 +21,8 @@ namespace capstan {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kMostBoundRounds = 200;  // of bounds that follow
-constexpr int kMostTightenings = 3;    // where the residual of the LCP is small and that of the model is not
+constexpr int kMostBoundRounds = 40;  // of bounds that follow
+constexpr int kMostTightenings = 3;   // where the residual of the LCP is small and that of the model is not
 
 void set_bounds(const RigidProblem& problem, const VecX& x, LcpProblem* lcp) {
   const RigidModel model = problem.options().model;
@@ -74,6 +75,7 @@ RigidResult solve_boxed(const RigidProblem& problem, const VecX& start, const Ri
   result.history_step = 1;
   result.x = start;
   LcpOptions options;
+  options.deadline = problem.deadline();
   options.tolerance = 0.1 * problem.options().tolerance;
   const bool follows = problem.options().model == RigidModel::box;
   for (int round = 0; round < (follows ? kMostBoundRounds : kMostTightenings); ++round) {
@@ -90,6 +92,12 @@ RigidResult solve_boxed(const RigidProblem& problem, const VecX& start, const Ri
     if (result.converged || result.iterations >= problem.options().max_iterations) break;
     if (!follows && found.status != LcpStatus::solved) break;
     if (!follows || round % 20 == 19) options.tolerance *= 0.1;
+  }
+  if (follows && !result.converged) {
+    const int before = result.iterations;
+    RigidResult other = solve_polyhedral(problem, *find_rigid_solver("lemke"));
+    other.iterations += before;
+    if (other.residual < result.residual) return other;
   }
   return result;
 }

@@ -39,6 +39,7 @@ RigidResult solve_accelerated_gradient(const RigidProblem& problem, const VecX& 
   for (const RigidBlock& block : problem.blocks) L = std::max(L, 1 / block.rho);
   const auto value = [&](const VecX& x, const VecX& u) { return 0.5 * x.dot(u + problem.b); };  // u = W x + b
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
+    problem.check_deadline();
     if (look(problem, &result)) break;
     gradient = problem.calc_u(y);
     const double f = value(y, gradient);

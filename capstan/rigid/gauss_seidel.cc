@@ -118,6 +118,7 @@ RigidResult solve_gauss_seidel(const RigidProblem& problem, const VecX& start) {
   result.x = start;
   VecX dv = problem.calc_dv(result.x);
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
+    problem.check_deadline();
     if (result.iterations % kSweepsBetweenLooks == 0) {
       result.residual = problem.calc_residual(result.x);
       result.history.push_back(result.residual);

@@ -17,6 +17,7 @@
 
 #include "capstan/rigid/active_factor.h"
 #include "capstan/rigid/lcp_run.h"
+#include "capstan/rigid/softening.h"
 
 namespace capstan {
 namespace {
@@ -168,14 +169,18 @@ class IncrementalPivoting {
   double tolerance_;
 };
 
-}  // namespace
-
-LcpResult solve_incremental_pivoting(const LcpProblem& problem, const LcpOptions& options) {
+LcpResult pivot_incrementally(const LcpProblem& problem, const LcpOptions& options) {
   LcpRun run(problem, options, 20 * problem.size() + 100);
   if ((problem.M.diagonal().array() < 0).any()) return run.unsuitable();
   IncrementalPivoting method(&run);
   const LcpStatus status = method.solve();
   return run.finish(method.refined(), status);
+}
+
+}  // namespace
+
+LcpResult solve_incremental_pivoting(const LcpProblem& problem, const LcpOptions& options) {
+  return solve_softened(problem, options, pivot_incrementally);
 }
 
 }  // namespace capstan

@@ -140,11 +140,13 @@ double LcpRun::floor(const VecX& y) const {
 }
 
 void LcpRun::record(const VecX& y) {
+  if (options_.deadline != nullptr) options_.deadline->check();
   ++iterations_;
   if (options_.residuals) options_.residuals->push_back(residual(y));
 }
 
 bool LcpRun::is_converged(const VecX& y) {
+  if (options_.deadline != nullptr) options_.deadline->check();
   ++iterations_;
   const double r = residual(y);
   if (options_.residuals) options_.residuals->push_back(r);

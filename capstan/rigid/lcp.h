@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capstan/base/deadline.h"
 #include "capstan/math/types.h"
 
 namespace capstan {
@@ -50,6 +51,7 @@ struct LcpOptions {
   double relaxation = 0;                     // PSOR, Jacobi: factor of a step; 0: that of the method
   VecX start;                                // z where to begin [n], or empty. Lemke cannot use it
   std::vector<double>* residuals = nullptr;  // gets natural_residual() after each iteration
+  const Deadline* deadline = nullptr;        // asked in each iteration; null: none
 };
 
 struct LcpResult {

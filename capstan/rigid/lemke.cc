@@ -10,23 +10,36 @@
 // to it.
 //
 // Ties are broken lexicographically, with the rows of the inverse of the basis, so that degenerate problems
-// do not cycle. Sources: Lemke 1965; Cottle, Pang and Stone 1992, section 4.4 and 4.9.
+// do not cycle. The tableau is made anew from the basis every few pivots, or rounding would add up. Sources:
+// Lemke 1965; Cottle, Pang and Stone 1992, section 4.4 and 4.9.
+#include <Eigen/LU>
 #include <cmath>
 
 #include "capstan/rigid/lcp_run.h"
 #include "capstan/rigid/plain_form.h"
+#include "capstan/rigid/softening.h"
 
 namespace capstan {
 namespace {
 
-constexpr double kTie = 1e-13;
+constexpr double kTie = 1e-12;
+constexpr int kPivotsToRefresh = 20;  // or n, where that is more
 
 // Rows: w - M z - d z0 = q, solved for what is basic. Columns: w, z, z0, q.
 class Tableau {
  public:
   explicit Tableau(const LcpProblem& problem) : n_(problem.size()), rows_(n_, 2 * n_ + 2), basic_(n_) {
     rows_ << MatX::Identity(n_, n_), -problem.M, VecX::Constant(n_, -1.0), problem.q;
+    first_ = rows_;
     for (int i = 0; i < n_; ++i) basic_[i] = i;
+  }
+
+  // Solves for the basis again, from the problem itself.
+  void refresh() {
+    const MatX basis = first_(Eigen::all, basic_);
+    const Eigen::PartialPivLU<MatX> lu(basis);
+    const MatX rows = lu.solve(MatX(first_));
+    if (rows.allFinite()) rows_ = rows;
   }
 
   int cover() const { return 2 * n_; }
@@ -63,6 +76,7 @@ class Tableau {
     rows_.col(entering).setZero();
     rows_(row, entering) = 1;
     basic_[row] = entering;
+    if (++pivots_ % std::max(kPivotsToRefresh, n_) == 0) refresh();
   }
 
   VecX z() const {
@@ -94,8 +108,10 @@ class Tableau {
   }
 
   int n_;
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows_;
+  using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  RowMatrix rows_, first_;  // now, and of the basis w
   std::vector<int> basic_;
+  int pivots_ = 0;
 };
 
 // The values of the last basis from M itself, without the rounding of all the pivots.
@@ -140,9 +156,7 @@ std::pair<VecX, LcpStatus> follow_path(const LcpProblem& plain, const PlainForm*
   return {tableau.z(), LcpStatus::most_iterations};
 }
 
-}  // namespace
-
-LcpResult solve_lemke(const LcpProblem& problem, const LcpOptions& options) {
+LcpResult follow_lemke(const LcpProblem& problem, const LcpOptions& options) {
   LcpRun run(problem, options, 20 * problem.size() + 100);
   const VecX begin = run.project(VecX::Zero(run.size()));
   if (run.residual(begin) == 0) return run.finish(begin, LcpStatus::solved);
@@ -153,6 +167,12 @@ LcpResult solve_lemke(const LcpProblem& problem, const LcpOptions& options) {
   const PlainForm form = make_plain_form(run.scaled());
   const auto [x, status] = follow_path(form.problem, &form, &run);
   return run.finish(refine_sides(run, run.project(form.restore(x))), status);
+}
+
+}  // namespace
+
+LcpResult solve_lemke(const LcpProblem& problem, const LcpOptions& options) {
+  return solve_softened(problem, options, follow_lemke);
 }
 
 }  // namespace capstan

@@ -20,6 +20,7 @@ class ModifiedPpm {
     reference_ = std::max(largest(problem.q), std::numeric_limits<double>::min());
     tolerance_ = options.tolerance * reference_;
     residuals_ = options.residuals;
+    deadline_ = options.deadline;
     velocity_ = VecX::Zero(problem.num_dofs);
     calc_w();
   }
@@ -191,6 +192,7 @@ class ModifiedPpm {
   }
 
   void count() {
+    if (deadline_ != nullptr) deadline_->check();
     ++result_.iterations;
     if (residuals_) residuals_->push_back(residual());
   }
@@ -218,6 +220,7 @@ class ModifiedPpm {
   double tolerance_ = 0, reference_ = 1, diagonal_ = 0;
   int max_iterations_ = 0;
   std::vector<double>* residuals_ = nullptr;
+  const Deadline* deadline_ = nullptr;
   std::vector<int> active_, position_;  // rows in the order of the factor; where each is, or -1
   ActiveFactor factor_;                 // of W on the active rows
   MatX solves_;                         // A^-1 N^T of the active rows

@@ -17,6 +17,7 @@
 
 #include "capstan/rigid/lcp_run.h"
 #include "capstan/rigid/principal_pivots.h"
+#include "capstan/rigid/softening.h"
 
 namespace capstan {
 PrincipalPivots::PrincipalPivots(const LcpRun& run)
@@ -154,7 +155,9 @@ LcpResult pivot_by_least_index(LcpRun* run, const std::vector<LcpSide>& start) {
   return run->finish(y, status);
 }
 
-LcpResult solve_murty(const LcpProblem& problem, const LcpOptions& options) {
+namespace {
+
+LcpResult pivot_from_start(const LcpProblem& problem, const LcpOptions& options) {
   LcpRun run(problem, options, 20 * problem.size() + 100);
   std::vector<LcpSide> start(static_cast<size_t>(run.size()), LcpSide::lower);
   const LcpProblem& p = run.scaled();
@@ -164,6 +167,12 @@ LcpResult solve_murty(const LcpProblem& problem, const LcpOptions& options) {
   }
   if (run.has_start()) start = run.sides(run.start());
   return pivot_by_least_index(&run, start);
+}
+
+}  // namespace
+
+LcpResult solve_murty(const LcpProblem& problem, const LcpOptions& options) {
+  return solve_softened(problem, options, pivot_from_start);
 }
 
 }  // namespace capstan

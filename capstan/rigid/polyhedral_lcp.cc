@@ -6,7 +6,8 @@
 //   0 <= beta   _|_  D^T u_t + lambda e >= 0       of all directions those most against the slip
 //   0 <= lambda _|_  mu x_n - e^T beta >= 0        and where it slides, as much as the cone has
 //
-// The matrix is copositive-plus for mu >= 0: Lemke's method ends with an answer. Limits: k = 4 is a pyramid
+// The matrix is copositive-plus for mu >= 0: Lemke's method ends with an answer. `box` is the same with two
+// directions and their opposites, and a lambda for each of the two. Limits: k = 4 is a pyramid
 // in the cone, cos(45 deg) mu strong between two directions; k -> infinity is the cone. k + 2 unknowns for
 // each contact.
 //
@@ -28,37 +29,43 @@ Vec2 direction(int j, int directions) {
   return Vec2(std::cos(angle), std::sin(angle));
 }
 
-int num_unknowns(const RigidProblem& problem, const RigidBlock& block) {
-  return block.is_contact() ? problem.options().directions + 2 : 1;
+// The directions of friction: how many, and how many bounds they share, direction j that of j modulo these.
+struct Directions {
+  int count = 4, bounds = 1;
+
+  int num_unknowns(const RigidBlock& block) const { return block.is_contact() ? 1 + count + bounds : 1; }
+};
+Directions directions_of(const RigidOptions& options) {
+  return options.model == RigidModel::box ? Directions{4, 2} : Directions{options.directions, 1};
 }
 
 }  // namespace
 
 LcpProblem make_polyhedral_lcp(const RigidProblem& problem) {
-  const int k = problem.options().directions;
+  const Directions directions = directions_of(problem.options());
+  const int k = directions.count;
   int n = 0;
-  for (const RigidBlock& block : problem.blocks) n += num_unknowns(problem, block);
+  for (const RigidBlock& block : problem.blocks) n += directions.num_unknowns(block);
   // x = E z.
   MatX E = MatX::Zero(problem.num_rows(), n), C = MatX::Zero(n, n);
   LcpProblem lcp = make_plain_lcp(MatX(), VecX::Zero(n));
   int at = 0;
   for (const RigidBlock& block : problem.blocks) {
-    if (!block.is_contact()) {
+    if (block.is_contact()) {
+      E(block.row + 2, at) = 1;
+      for (int j = 0; j < k; ++j) {
+        const int lambda = at + 1 + k + j % directions.bounds;
+        E.block<2, 1>(block.row, at + 1 + j) = direction(j, k);
+        C(at + 1 + j, lambda) = 1;
+        C(lambda, at + 1 + j) = -1;
+        C(lambda, at) = block.mu;
+      }
+    } else {
       E(block.row, at) = 1;
       lcp.lower[at] = block.lower;
       lcp.upper[at] = block.upper;
-      at += 1;
-      continue;
     }
-    E(block.row + 2, at) = 1;
-    const int lambda = at + k + 1;
-    for (int j = 0; j < k; ++j) {
-      E.block<2, 1>(block.row, at + 1 + j) = direction(j, k);
-      C(at + 1 + j, lambda) = 1;
-      C(lambda, at + 1 + j) = -1;
-    }
-    C(lambda, at) = block.mu;
-    at += k + 2;
+    at += directions.num_unknowns(block);
   }
   const MatX WE = problem.calc_W() * E;
   lcp.M = E.transpose() * WE + C;
@@ -67,7 +74,8 @@ LcpProblem make_polyhedral_lcp(const RigidProblem& problem) {
 }
 
 VecX polyhedral_impulses(const RigidProblem& problem, const VecX& z) {
-  const int k = problem.options().directions;
+  const Directions directions = directions_of(problem.options());
+  const int k = directions.count;
   VecX x = VecX::Zero(problem.num_rows());
   int at = 0;
   for (const RigidBlock& block : problem.blocks) {
@@ -77,7 +85,7 @@ VecX polyhedral_impulses(const RigidProblem& problem, const VecX& z) {
     } else {
       x[block.row] = z[at];
     }
-    at += num_unknowns(problem, block);
+    at += directions.num_unknowns(block);
   }
   return x;
 }
@@ -85,6 +93,7 @@ VecX polyhedral_impulses(const RigidProblem& problem, const VecX& z) {
 RigidResult solve_polyhedral(const RigidProblem& problem, const RigidSolver& solver) {
   const LcpProblem lcp = make_polyhedral_lcp(problem);
   LcpOptions options;
+  options.deadline = problem.deadline();
   RigidResult result;
   result.history_step = 1;
   options.residuals = &result.history;

@@ -1,5 +1,4 @@
-// Principal pivots of a linear complementarity problem on a tableau (murty.cc), which block pivoting falls
-// back on.
+// Principal pivots of a linear complementarity problem on a tableau (murty.cc).
 #pragma once
 
 #include <optional>

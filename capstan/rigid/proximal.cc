@@ -22,6 +22,7 @@ RigidResult solve(const RigidProblem& problem, const VecX& start) {
   VecX dv = problem.calc_dv(result.x), dv_next, best_x = start;
   double omega = 1, best = INFINITY;
   for (; result.iterations <= problem.options().max_iterations; ++result.iterations) {
+    problem.check_deadline();
     if (result.iterations % kSweepsBetweenTests == 0) {
       result.residual = problem.calc_residual(result.x);
       result.history.push_back(result.residual);

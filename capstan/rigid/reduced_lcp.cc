@@ -197,6 +197,7 @@ RigidResult solve_reduced(const RigidProblem& problem, const VecX&) {
   RigidResult best;
   best.residual = std::numeric_limits<double>::infinity();
   LcpOptions options;
+  options.deadline = problem.deadline();
   options.max_iterations = problem.options().max_iterations;
   std::vector<double> history;
   options.residuals = &history;

@@ -72,6 +72,10 @@ class RigidProblem {
   int num_dofs() const { return num_dofs_; }
   double dt() const { return dt_; }
   const RigidOptions& options() const { return options_; }
+  const Deadline* deadline() const { return problem_ != nullptr ? problem_->deadline : nullptr; }
+  void check_deadline() const {
+    if (deadline() != nullptr) deadline()->check();
+  }
   // Another model of the same contacts, by whose rules none sticks; b is the caller's matter.
   void set_model(RigidModel model);
 

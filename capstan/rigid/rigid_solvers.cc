@@ -20,7 +20,7 @@ constexpr unsigned kBoxes = bit(RigidModel::box) | bit(RigidModel::box_frozen);
 constexpr unsigned kPolyhedral = bit(RigidModel::stewart_trinkle) | bit(RigidModel::anitescu_potra);
 constexpr unsigned kAll = (1U << kNumRigidModels) - 1;
 
-constexpr std::array<RigidSolver, 19> kSolvers = {
+constexpr std::array<RigidSolver, 20> kSolvers = {
     {{"gauss_seidel", "block after block, each exactly", kAll & ~kPolyhedral, solve_gauss_seidel, nullptr},
      {"proximal_gauss_seidel", "block after block, by projections", kAll, solve_proximal_gauss_seidel,
       nullptr},
@@ -28,7 +28,9 @@ constexpr std::array<RigidSolver, 19> kSolvers = {
      {"accelerated_gradient", "Nesterov's projected gradient with restarts", kRelaxed | kFixedRules,
       solve_accelerated_gradient, nullptr},
      {"admm", "alternating directions, one factorization", kCones | kFixedRules, solve_admm, nullptr},
-     {"newton", "alternating directions, then Newton's method", kCoulomb, solve_admm_newton, nullptr},
+     {"newton", "alternating directions, then Newton's method", kCones, solve_admm_newton, nullptr},
+     {"interior_point", "the cones' path of interior points; ncp as a fixed point of ccp", kCones,
+      solve_cone_path, nullptr},
      {"modified_ppm", "tangential rows eliminated, normal ones pivoted (Drumwright)", kFixedRules,
       solve_reduced, nullptr},
      {"lemke", "Lemke's path", kPolyhedral | kBoxes | kFixedRules, nullptr, solve_lemke},
@@ -136,8 +138,7 @@ const RigidSolver* find_rigid_solver(const std::string& name) {
 }
 
 const char* default_solver(RigidModel model) {
-  if (model == RigidModel::ncp) return "newton";
-  if (model == RigidModel::ccp) return "admm";
+  if (traits(model).has_cone) return "newton";
   if (traits(model).is_polyhedral) return "lemke";
   return traits(model).has_fixed_rules ? "modified_ppm" : "block_pivoting";
 }
@@ -175,7 +176,9 @@ std::string rigid_solver_table() {
 
 RigidResult RigidSolver::solve(const RigidProblem& problem, const VecX& start) const {
   if (function != nullptr) return function(problem, start);
-  if (traits(problem.options().model).is_polyhedral) return solve_polyhedral(problem, *this);
+  const RigidModel model = problem.options().model;
+  if (traits(model).is_polyhedral || (model == RigidModel::box && lcp == solve_lemke))
+    return solve_polyhedral(problem, *this);
   return solve_boxed(problem, start, *this);
 }
 

@@ -52,6 +52,7 @@ RigidResult solve_proximal_jacobi(const RigidProblem& problem, const VecX& start
 RigidResult solve_accelerated_gradient(const RigidProblem& problem, const VecX& start);
 // Alternating directions; of ncp with the mu |u_t| of the last iterate. `newton` ends with Newton's method.
 RigidResult solve_admm(const RigidProblem& problem, const VecX& start);
+RigidResult solve_cone_path(const RigidProblem& problem, const VecX& start);
 RigidResult solve_admm_newton(const RigidProblem& problem, const VecX& start);
 // Rules that do not depend on the normal impulse: tangential rows are eliminated, normal ones pivoted.
 RigidResult solve_reduced(const RigidProblem& problem, const VecX& start);

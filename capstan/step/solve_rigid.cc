@@ -90,7 +90,7 @@ void StepRun::solve_rigid() {
     throw StepFailure(
         fmt::format("step {} at t = {:g} s failed: solver {} of model {} did not converge (residual {:.1e} "
                     "after {} iterations, {:g} is asked for). Solvers of this model: {}; or let the run "
-                    "go on with the last iterate, or take a contact law, which is not rigid",
+                    "go on with the last iterate (--keep-going), or take a contact law, which is not rigid",
                     state.step, state.time, solver.name, traits(rigid.model).name, result.residual,
                     result.iterations, rigid.tolerance, solvers_of(rigid.model)));
   }

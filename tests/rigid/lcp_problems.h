@@ -69,6 +69,37 @@ inline LcpProblem random_infeasible(Random& random, int n) {
   return make_plain_lcp(J * J.transpose(), q);
 }
 
+// Boxes on each other: four contacts a face, so that of their 12 rows six are independent; friction between
+// bounds that are given, some of them zero. Velocities q = J v can be undone, so there is an answer.
+inline LcpProblem random_faces(Random& random, int boxes) {
+  const int m = 6 * boxes, n = 12 * boxes;
+  MatX J = MatX::Zero(n, m);
+  VecX lower(n), upper(n);
+  for (int face = 0; face < boxes; ++face) {  // between this box and the one below
+    for (int corner = 0; corner < 4; ++corner) {
+      const double x = corner % 2 == 0 ? -0.5 : 0.5, y = corner < 2 ? -0.5 : 0.5;
+      const double bound = pick(random, 0, 3) == 0 ? 0 : uniform(random, 0, 0.5);
+      for (int axis = 0; axis < 3; ++axis) {
+        const int row = 12 * face + 3 * corner + axis;
+        for (const int side : {0, 1}) {  // of this box the lower face, of that below the upper one
+          if (face < side) continue;
+          const double sign = side == 0 ? 1 : -1, z = side == 0 ? -0.5 : 0.5;
+          const int at = 6 * (face - side);
+          J(row, at + axis) = sign;
+          const double arm[3] = {x, y, z};
+          J(row, at + 3 + (axis + 1) % 3) = sign * arm[(axis + 2) % 3];
+          J(row, at + 3 + (axis + 2) % 3) = -sign * arm[(axis + 1) % 3];
+        }
+        lower[row] = axis == 2 ? 0 : -bound;
+        upper[row] = axis == 2 ? std::numeric_limits<double>::infinity() : bound;
+      }
+    }
+  }
+  VecX v = 0.3 * random_vector(random, m);
+  for (int b = 0; b < boxes; ++b) v[6 * b + 2] -= 1;
+  return {J * J.transpose(), J * v, lower, upper};
+}
+
 // The polyhedral friction of Stewart and Trinkle for one or two contacts in the plane: unknowns normal
 // impulse, two tangential ones and the slip, for each: copositive-plus, not symmetric, zeros on the diagonal.
 inline LcpProblem random_friction(Random& random, int contacts) {

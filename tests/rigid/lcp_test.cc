@@ -187,6 +187,22 @@ TEST_P(EverySolver, AgreesOnHeaps) {
   }
 }
 
+// Half of all rows are redundant and many answers are at bounds: rounding decides over pivots there.
+TEST(Lcp, PivotsInStacksOfBoxes) {
+  Random random(8);
+  for (int k = 0; k < 40; ++k) {
+    const LcpProblem problem = random_faces(random, pick(random, 1, 5));
+    std::optional<VecX> w;
+    for (const char* name_of : {"block_pivoting", "incremental_pivoting", "lemke"}) {
+      const LcpResult result = find_lcp_solver(name_of)->solve(problem, {});
+      EXPECT_EQ(result.status, LcpStatus::solved)
+          << name_of << " problem " << k << ": " << name(result.status) << " " << result.residual;
+      if (!w) w = calc_w(problem, result.z);
+      EXPECT_LE((calc_w(problem, result.z) - *w).cwiseAbs().maxCoeff(), 1e-7) << name_of << " problem " << k;
+    }
+  }
+}
+
 TEST_P(EverySolver, TakesTheEmptyAndTheTrivial) {
   EXPECT_EQ(GetParam().solve(make_plain_lcp(MatX(0, 0), VecX(0)), {}).status, LcpStatus::solved);
   const LcpProblem separating = make_plain_lcp(MatX::Identity(2, 2), VecX::Ones(2));

@@ -163,8 +163,9 @@ TEST(RigidModels, EverySolverFindsTheSameMotion) {
       const VecX v = box.next(model);
       for (const RigidSolver& solver : rigid_solvers()) {
         if (!solver.takes(model)) continue;
-        EXPECT_LT((box.next(options_of(model), solver) - v).norm(), 1e-5)
-            << solver.name << ", " << traits(model).name;
+        RigidOptions options = options_of(model);
+        if (std::string(solver.name) == "interior_point") options.tolerance = 1e-7;  // its limit (its header)
+        EXPECT_LT((box.next(options, solver) - v).norm(), 1e-5) << solver.name << ", " << traits(model).name;
       }
     }
   }
