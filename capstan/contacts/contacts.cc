@@ -90,7 +90,8 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
 using Hit = CollisionWorkspace::Hit;
 using Block = CollisionWorkspace::Block;
 
-constexpr int kContactsInBlock = 64;  // for one thread at a time
+constexpr int kContactsInBlock = 64;     // for one thread at a time
+constexpr double kStandingDepth = 0.02;  // of the least half width: bodies may stand so deep in others
 
 }  // namespace
 
@@ -233,6 +234,16 @@ void add_late_contact(const Model& model, int shape_a, int shape_b, const Contac
   const int i = c->size();
   resize(i + 1, c);
   set_contact(model, shape_a, shape_b, p, material, ContactKind::late, i, 0, c);
+}
+
+void spread_gap(const Model& model, double dt, int i, Contacts* c) {
+  const auto width = [&](int shape) {
+    const Collider& collider = model.shapes[shape].collider;
+    return std::isfinite(collider.bounding_radius) ? collider.half_box.minCoeff() : kInfinity;
+  };
+  if (c->distance[i] >= -kStandingDepth * std::min(width(c->shape_a[i]), width(c->shape_b[i]))) return;
+  c->gap_rate[i] += c->distance[i] / dt;
+  c->distance[i] = 0;
 }
 
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) {

@@ -63,7 +63,7 @@ struct Contacts {
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
   std::vector<int> group_begin;
 
-  // From here on contacts are late (late_contacts.h); the others have a gap_rate of zero.
+  // From here on contacts are late (late_contacts.h).
   int late_begin = 0;
 
   int size() const { return static_cast<int>(distance.size()); }
@@ -185,6 +185,12 @@ Transform shape_pose(const Model& model, const Placement& placement, int shape);
 // Appends a late contact between two shapes; groups are the caller's matter.
 void add_late_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& point,
                       const ContactMaterial& material, Contacts* contacts);
+
+// Where shapes that are apart turn into each other, the gap of their contact, linear in the velocities of its
+// point, begins far below zero and seems to open: what dissipates would take that for a rebound. Such a gap
+// begins at zero instead, and closes besides the velocities (gap_rate): it is the same at the end of the
+// step.
+void spread_gap(const Model& model, double dt, int contact, Contacts* contacts);
 
 // The same by testing every pair of shapes that the filters allow: the plain twin, and for one-off questions.
 void collide_all_pairs(const Model& model, const Placement& placement, Contacts* contacts);

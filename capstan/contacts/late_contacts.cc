@@ -275,7 +275,10 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       const Meeting meeting =
           meet(model, a, moving(a), b, moving(b), Told{}, material.margin, 0, &w->scratch, &w->met);
       if (meeting.is_covered) continue;
-      for (const ContactPoint& point : w->met) add_late_contact(model, a, b, point, material, contacts);
+      for (const ContactPoint& point : w->met) {
+        add_late_contact(model, a, b, point, material, contacts);
+        spread_gap(model, dt, contacts->size() - 1, contacts);
+      }
       if (!w->met.empty()) {
         contacts->group_begin.push_back(contacts->size());
         continue;

@@ -553,6 +553,9 @@ void collide(const Model& model, const Placement& placement, const Forecast& for
              const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
   collide_within_reach(model, placement, forecast, forecast.glides ? glide_ratio(model, forecast.dt) : 0,
                        scope, w, contacts);
+  for (int i = 0; i < contacts->size(); ++i) {
+    if (contacts->kind[i] == ContactKind::met) spread_gap(model, forecast.dt, i, contacts);
+  }
 }
 
 }  // namespace capstan

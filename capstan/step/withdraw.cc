@@ -156,7 +156,7 @@ struct Withdrawal {
     Told told{contacts.normal[pair[0].contact]};
     for (const Entry& entry : pair)
       told.gap = std::min(
-          told.gap, contacts.distance[entry.contact] +
+          told.gap, contacts.distance[entry.contact] + problem.dt * contacts.gap_rate[entry.contact] +
                         calc_opening(A0, B0, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
     const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
     if (meeting.kind == Meeting::Kind::along) return false;
@@ -170,7 +170,10 @@ struct Withdrawal {
       return false;
     const ContactMaterial material = contacts.material[pair[0].contact];
     take_back(pair);
-    for (const ContactPoint& c : w.points) add_late_contact(model, a, b, c, material, &contacts);
+    for (const ContactPoint& c : w.points) {
+      add_late_contact(model, a, b, c, material, &contacts);
+      spread_gap(model, problem.dt, contacts.size() - 1, &contacts);
+    }
     if (!w.points.empty()) contacts.group_begin.push_back(contacts.size());
     return true;
   }
