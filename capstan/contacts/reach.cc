@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/hits.h"
 #include "capstan/contacts/meet.h"
+#include "capstan/contacts/patches.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/math/lanes.h"
@@ -135,10 +136,11 @@ void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, B
     hit.is_reused = true;
     hit.block = id;
     hit.point = static_cast<int>(block->points.size()) - 1;
-    hit.material = static_cast<int>(block->materials.size());
+    // One for the pair, or one for each point of a patch.
+    if (k == old.hit_begin || from.hits[k].material != from.hits[k - 1].material)
+      block->materials.push_back(from.materials[from.hits[k].material]);
+    hit.material = static_cast<int>(block->materials.size()) - 1;
   }
-  if (old.hit_begin < old.hit_end)
-    block->materials.push_back(from.materials[from.hits[old.hit_begin].material]);
 }
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
@@ -243,6 +245,20 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     const MovingShape A = moving_shape(model, placement, a, w->X_WS[i], w->V_led, forecast.dt);
     const MovingShape B = moving_shape(model, placement, b, w->X_WS[j], w->V_led, forecast.dt);
+    if (has_patch(model.shapes[a], model.shapes[b])) {
+      const int point = static_cast<int>(block->points.size());
+      const int material = static_cast<int>(block->materials.size());
+      if (add_patch_ahead(model, a, A, b, B, block)) {
+        for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
+          const ContactPoint& c = block->points[p];
+          block->hits.push_back({link_a, link_b, a, b, id, p, material + p - point, false, false,
+                                 ContactKind::met, c.distance, c.normal.dot(w->travel[i]),
+                                 -c.normal.dot(w->travel[j])});
+        }
+        found.hit_end = static_cast<int>(block->hits.size());
+        continue;
+      }
+    }
     const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
     const double slack = kSlack * std::max(depth(link_a), depth(link_b));
     const int first = static_cast<int>(block->points.size());

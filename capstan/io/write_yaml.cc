@@ -213,6 +213,10 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
   map.scalar("margin", shape.margin, 0);
   map.vec3("surface_velocity", shape.surface_velocity, Vec3::Zero())
       .vec3("surface_spin", shape.surface_spin, Vec3::Zero());
+  if (shape.patch.contact) map.add("contact", kContactModelNames[static_cast<int>(*shape.patch.contact)]);
+  map.scalar("patch_rings", shape.patch.rings, plain.patch.rings);
+  map.scalar("patch_points", shape.patch.points, plain.patch.points);
+  map.scalar("thickness", shape.patch.thickness, plain.patch.thickness);
   const std::array<float, 4> rgba = drawn_color(shape.rgba);
   if (rgba != plain.rgba)
     map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
@@ -340,6 +344,8 @@ std::string material_text(const Material& material) {
   map.scalar("stiction_tolerance", material.stiction_tolerance, plain.stiction_tolerance);
   map.scalar("restitution", material.restitution, plain.restitution);
   map.scalar("restitution_threshold", material.restitution_threshold, plain.restitution_threshold);
+  if (material.contact != plain.contact)
+    map.add("contact", kContactModelNames[static_cast<int>(material.contact)]);
   map.scalar("elastic_modulus", material.elastic_modulus, plain.elastic_modulus);
   return "  - " + map.str() + "\n";
 }

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "capstan/io/mesh_file.h"
+#include "capstan/io/tet_file.h"
 #include "capstan/io/yaml_parts.h"
 #include "capstan/math/rotation.h"
 
@@ -122,6 +123,14 @@ void read_friction_tensor(YamlFields* fields, std::optional<FrictionTensor>* ten
   *tensor = value;
 }
 
+bool read_contact_model(YamlFields* fields, ContactModel* contact) {
+  int choice = 0;
+  if (!fields->choice("contact", {kContactModelNames.begin(), kContactModelNames.end()}, &choice))
+    return false;
+  *contact = static_cast<ContactModel>(choice);
+  return true;
+}
+
 void read_material(YamlReader* reader, const YamlNode& node) {
   YamlFields fields(reader->source, node, "material");
   Material material;
@@ -141,8 +150,7 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   fields.number("restitution", &material.restitution, kNotNegative);
   fields.number("restitution_threshold", &material.restitution_threshold, kNotNegative);
   fields.number("elastic_modulus", &material.elastic_modulus, kPositiveOrInfinite);
-  fields.no_effect("elastic_modulus", "bodies touch at points, and pressure fields are not simulated yet",
-                   "write 'stiffness: ...' [N/m], or remove it");
+  read_contact_model(&fields, &material.contact);
   fields.done();
   reader->scene.materials.push_back(std::move(material));
 }
@@ -307,6 +315,17 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
   return true;
 }
 
+void read_patch_options(YamlReader* reader, YamlFields* fields, PatchOptions* patch) {
+  if (ContactModel contact; read_contact_model(fields, &contact)) patch->contact = contact;
+  long count = 0;
+  if (fields->integer("patch_rings", 2, 16, &count)) patch->rings = static_cast<int>(count);
+  if (fields->integer("patch_points", 0, 1000000, &count)) patch->points = static_cast<int>(count);
+  fields->number("thickness", &patch->thickness, kPositive);
+  std::string file;
+  if (fields->text("tets", &file))
+    patch->tets = read_tets(reader->beside(file), 1, fields->where("tets"), reader->source.diagnostics);
+}
+
 bool read_geometry(YamlReader* reader, YamlFields* fields, const std::string& type, ShapeInstance* shape) {
   bool ok = true;
   if (type == "sphere") {
@@ -368,7 +387,7 @@ void tell_unused_keys(const YamlReader& reader, const ShapeInstance& shape, bool
   }
   if (shape.collides) return;
   for (const char* key :
-       {"material", "group_bits", "mask_bits", "margin", "surface_velocity", "surface_spin"}) {
+       {"material", "group_bits", "mask_bits", "margin", "surface_velocity", "surface_spin", "contact"}) {
     fields->no_effect(key, "the shape does not collide", "remove it");
   }
 }
@@ -431,6 +450,7 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
   fields.number("margin", &shape.margin, kNotNegative);
   fields.vec3("surface_velocity", &shape.surface_velocity);
   fields.vec3("surface_spin", &shape.surface_spin);
+  read_patch_options(reader, &fields, &shape.patch);
   read_color(&fields, &shape.rgba);
   fields.done();
   if (!ok) return -1;
