@@ -13,6 +13,8 @@ namespace {
 // where the shapes were apart, have not come the way that their normal tells.
 constexpr double kWrongWay = 0.25;
 
+constexpr double kGlidingDepth = 1e-3;  // of how deep the patch can be: of one that is held above itself
+
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
   const auto begin = points.begin() + first;
   const auto least = std::min_element(begin, points.end(), [](const ContactPoint& x, const ContactPoint& y) {
@@ -44,6 +46,11 @@ void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* b
 
 bool has_patch(const ModelShape& a, const ModelShape& b) {
   return a.field != nullptr && b.field != nullptr && !(std::isinf(a.modulus) && std::isinf(b.modulus));
+}
+
+double patch_reach(const ModelShape& a, const ModelShape& b) {
+  const auto depth = [](const ModelShape& s) { return std::isinf(s.modulus) ? 0.0 : s.field->depth; };
+  return depth(a) + depth(b);
 }
 
 bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
@@ -79,6 +86,21 @@ bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, con
     block->materials.resize(first_material);
     return false;
   }
+  return true;
+}
+
+bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                       const ContactPoint& nearest, CollisionWorkspace::Block* block) {
+  const double gap = nearest.distance + kGlidingDepth * patch_reach(model.shapes[a], model.shapes[b]);
+  Transform closed = X_WB;
+  closed.p -= gap * nearest.normal;
+  ContactPoint deepest = nearest;
+  deepest.distance -= gap;
+  if (!calc_patch_of(model, a, X_WA, b, closed, deepest, &block->patch)) return false;
+  const std::size_t first = block->points.size();
+  append_patch(model, a, b, block);
+  for (std::size_t i = first; i < block->points.size(); ++i)
+    block->points[i].distance += gap * nearest.normal.dot(block->points[i].normal);
   return true;
 }
 

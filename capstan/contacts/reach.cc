@@ -23,6 +23,9 @@ using Form = CollisionWorkspace::Form;
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kObjectsInBlock = 64;
 
+// A patch that comes nearer in the step by this many times its depth is one of the end, not the beginning.
+constexpr double kDeeperPatch = 3;
+
 const Collider& collider_of(const Model& model, const CollisionWorkspace& w, int i) {
   const int flexible = w.forms[i].flexible;
   return flexible < 0 ? model.shapes[w.shape[i]].collider : w.flexible[flexible];
@@ -221,6 +224,53 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
+// The hits of the points of a patch, the last ones of the block from `point` and `material` on.
+void add_patch_hits(const Model& model, const ColliderPair& pair, int id, int point, int material,
+                    ContactKind kind, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
+    const ContactPoint& c = block->points[p];
+    block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, p, material + p - point,
+                           false, false, kind, std::max(0.0, c.distance), c.normal.dot(w->travel[pair.a]),
+                           -c.normal.dot(w->travel[pair.b])});
+  }
+}
+
+// Patches of a block that the velocities of the beginning make much deeper within the step take the place of
+// those of the beginning (patches.h). Whether this one's did.
+bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
+                 std::span<const Hit> old, int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
+  const auto moving = [&](int shape, int collider) {
+    return moving_shape(model, placement, shape, w->X_WS[collider], forecast.velocity->V, forecast.dt);
+  };
+  const MovingShape A = moving(a, i), B = moving(b, j);
+  double depth = 0, closing = 0;
+  for (const Hit& hit : old) {
+    const ContactPoint& p = block->points[hit.point];
+    depth = std::max(depth, -p.distance);
+    closing = std::max(closing, -calc_opening(A, B, p.normal, p.p_A));
+  }
+  if (closing < kDeeperPatch * depth) return false;
+  const int point = static_cast<int>(block->points.size()),
+            material = static_cast<int>(block->materials.size());
+  if (depth + closing < patch_reach(model.shapes[a], model.shapes[b])) {
+    if (!add_patch_ahead(model, a, A, b, B, block)) return false;
+    add_patch_hits(model, found.pair, id, point, material, ContactKind::touching, w);
+    return true;
+  }
+  // It would be through: points hold it.
+  collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->points);
+  if (static_cast<int>(block->points.size()) == point) return false;
+  block->materials.push_back(combine_materials(model, a, b));
+  add_patch_hits(model, found.pair, id, point, material, ContactKind::touching, w);
+  for (std::size_t k = block->hits.size() - (block->points.size() - point); k < block->hits.size(); ++k)
+    block->hits[k].material = material;
+  return true;
+}
+
 // Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
 // [begin, end).
 void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
@@ -228,7 +278,12 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
   constexpr double kSlack = 2;  // of how deep the links stand
   Block* block = &w->blocks[id];
   const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_reused; };
-  if (std::none_of(block->hits.begin(), block->hits.end(), is_apart)) return;
+  const auto is_patch = [&](const Hit& hit) {
+    return hit.kind == ContactKind::touching && !hit.is_reused && block->materials[hit.material].area > 0;
+  };
+  if (std::none_of(block->hits.begin(), block->hits.end(),
+                   [&](const Hit& hit) { return is_apart(hit) || is_patch(hit); }))
+    return;
   std::swap(block->hits, block->old_hits);
   block->hits.clear();
   for (int k = begin; k < end; ++k) {
@@ -237,7 +292,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     found.hit_begin = static_cast<int>(block->hits.size());
     const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
     if (!apart) {
-      block->hits.insert(block->hits.end(), old.begin(), old.end());
+      if (old.empty() || !is_patch(old[0]) || !renew_patch(model, placement, forecast, found, old, id, w))
+        block->hits.insert(block->hits.end(), old.begin(), old.end());
       found.hit_end = static_cast<int>(block->hits.size());
       continue;
     }
@@ -249,12 +305,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const int point = static_cast<int>(block->points.size());
       const int material = static_cast<int>(block->materials.size());
       if (add_patch_ahead(model, a, A, b, B, block)) {
-        for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
-          const ContactPoint& c = block->points[p];
-          block->hits.push_back({link_a, link_b, a, b, id, p, material + p - point, false, false,
-                                 ContactKind::met, c.distance, c.normal.dot(w->travel[i]),
-                                 -c.normal.dot(w->travel[j])});
-        }
+        add_patch_hits(model, found.pair, id, point, material, ContactKind::met, w);
         found.hit_end = static_cast<int>(block->hits.size());
         continue;
       }
@@ -280,8 +331,15 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const bool glides =
           forecast.glides &&
           glides_on(model, placement, forecast, block->points[old[0].point], a, A, b, B, &block->scratch);
-      for (const Hit& hit : old) {
-        if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;
+      const int point = static_cast<int>(block->points.size());
+      const int material = static_cast<int>(block->materials.size());
+      if (glides && has_patch(model.shapes[a], model.shapes[b]) &&
+          add_gliding_patch(model, a, w->X_WS[i], b, w->X_WS[j], block->points[old[0].point], block)) {
+        add_patch_hits(model, found.pair, id, point, material, ContactKind::gliding, w);
+      } else {
+        for (const Hit& hit : old) {
+          if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;
+        }
       }
       found.waits = !glides && link_a != 0 && link_b != 0;
       if (found.waits) block->waiting.push_back({found.pair, found.apart});
