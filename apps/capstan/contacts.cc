@@ -58,7 +58,7 @@ void print_patches(const Model& model, const Contacts& c) {
          ++end) {
       const ContactMaterial& m = c.material[end];
       const double f = m.stiffness * std::max(0.0, -c.distance[end]);
-      if (!(m.area > 0)) continue;
+      if (!(m.area > 0) || !(f > 0)) continue;
       area += m.area;
       force += f;
       stiffness += m.stiffness;

@@ -13,6 +13,7 @@ namespace {
 // where the shapes were apart, have not come the way that their normal tells.
 constexpr double kWrongWay = 0.25;
 
+constexpr double kMostPatchGap = 0.1;      // of how deep the patch can be: what is farther apart has no points
 constexpr double kGlidingDepth = 1e-3;  // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
@@ -24,11 +25,13 @@ const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int firs
 }
 
 bool calc_patch_of(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                   const ContactPoint& deepest, PatchWorkspace* w) {
+                   const ContactPoint& deepest, double margin, PatchWorkspace* w) {
   const ModelShape &A = model.shapes[a], &B = model.shapes[b];
   const auto [low, high] = std::minmax(A.patch_points, B.patch_points);
-  return calc_patch({A.field.get(), X_WA, A.modulus}, {B.field.get(), X_WB, B.modulus}, deepest.normal,
-                    -deepest.distance, low > 0 ? low : high, w);
+  return calc_patch({A.field.get(), X_WA, A.modulus}, {B.field.get(), X_WB, B.modulus},
+                    {deepest.normal, -deepest.distance, std::min(margin, kMostPatchGap * patch_reach(A, B)),
+                     low > 0 ? low : high},
+                    w);
 }
 
 void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* block) {
@@ -54,22 +57,24 @@ double patch_reach(const ModelShape& a, const ModelShape& b) {
 }
 
 bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                      int first, CollisionWorkspace::Block* block) {
+                      double margin, int first, CollisionWorkspace::Block* block) {
   const ContactPoint* deepest = deepest_of(block->points, first);
-  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, &block->patch)) return false;
+  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+    return false;
   block->points.resize(first);
   append_patch(model, a, b, block);
   return true;
 }
 
 bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
-                     CollisionWorkspace::Block* block) {
+                     double margin, CollisionWorkspace::Block* block) {
   if (combine_materials(model, a, b).restitution > 0) return false;
   const Transform X_WA = A.pose(1), X_WB = B.pose(1);
   block->scratch.clear();
   collide(*A.collider, X_WA, *B.collider, X_WB, 0, &block->scratch);
   const ContactPoint* deepest = deepest_of(block->scratch, 0);
-  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, &block->patch)) return false;
+  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+    return false;
   const int first = static_cast<int>(block->points.size());
   const std::size_t first_material = block->materials.size();
   append_patch(model, a, b, block);
@@ -96,7 +101,7 @@ bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, 
   closed.p -= gap * nearest.normal;
   ContactPoint deepest = nearest;
   deepest.distance -= gap;
-  if (!calc_patch_of(model, a, X_WA, b, closed, deepest, &block->patch)) return false;
+  if (!calc_patch_of(model, a, X_WA, b, closed, deepest, gap, &block->patch)) return false;
   const std::size_t first = block->points.size();
   append_patch(model, a, b, block);
   for (std::size_t i = first; i < block->points.size(); ++i)

@@ -26,14 +26,14 @@ bool has_patch(const ModelShape& a, const ModelShape& b);
 double patch_reach(const ModelShape& a, const ModelShape& b);
 
 // The points of a pair that overlaps, those of the block from `first` on, give way to those of its patch, and
-// each gets a material of its own, the last ones of the block. False, and nothing changed, where there is no
-// patch.
+// each gets a material of its own, the last ones of the block. `margin` [m] is how much nearer they may come
+// in the step: points ahead are within it. False, and nothing changed, where there is no patch.
 bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                      int first, CollisionWorkspace::Block* block);
+                      double margin, int first, CollisionWorkspace::Block* block);
 
 // The same for shapes that are apart and where these motions lead: appended, as seen from the beginning.
 bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
-                     CollisionWorkspace::Block* block);
+                     double margin, CollisionWorkspace::Block* block);
 
 // The same for shapes that are apart and glide along each other (Forecast): the patch that they would have if
 // `nearest` were closed by a little more than its distance.

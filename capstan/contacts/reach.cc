@@ -231,9 +231,10 @@ void add_patch_hits(const Model& model, const ColliderPair& pair, int id, int po
   const int a = w->shape[pair.a], b = w->shape[pair.b];
   for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
     const ContactPoint& c = block->points[p];
+    const bool is_ahead = kind == ContactKind::touching && c.distance > 0;
     block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, p, material + p - point,
-                           false, false, kind, std::max(0.0, c.distance), c.normal.dot(w->travel[pair.a]),
-                           -c.normal.dot(w->travel[pair.b])});
+                           false, false, is_ahead ? ContactKind::ahead : kind, std::max(0.0, c.distance),
+                           c.normal.dot(w->travel[pair.a]), -c.normal.dot(w->travel[pair.b])});
   }
 }
 
@@ -257,7 +258,7 @@ bool renew_patch(const Model& model, const Placement& placement, const Forecast&
   const int point = static_cast<int>(block->points.size()),
             material = static_cast<int>(block->materials.size());
   if (depth + closing < patch_reach(model.shapes[a], model.shapes[b])) {
-    if (!add_patch_ahead(model, a, A, b, B, block)) return false;
+    if (!add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) return false;
     add_patch_hits(model, found.pair, id, point, material, ContactKind::touching, w);
     return true;
   }
@@ -304,7 +305,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     if (has_patch(model.shapes[a], model.shapes[b])) {
       const int point = static_cast<int>(block->points.size());
       const int material = static_cast<int>(block->materials.size());
-      if (add_patch_ahead(model, a, A, b, B, block)) {
+      if (add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) {
         add_patch_hits(model, found.pair, id, point, material, ContactKind::met, w);
         found.hit_end = static_cast<int>(block->hits.size());
         continue;

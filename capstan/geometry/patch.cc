@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kAgainstNormal = -0.5;                  // cosine: below it a polygon is dropped
 constexpr double kSliver = 1e-12;                        // of the square of the overlap's size
+constexpr double kAheadCosine = 0.7;                     // below it there are no polygons ahead
 constexpr double kCrumb = 1e-3;                          // of the force of the patch
 constexpr double kOnePoint = 0.01, kFourPoints = 0.125;  // of the second moment of the patch
 constexpr double kSlackOfDepth = 1e-3;  // round cells reach a little farther than the overlap is known to
@@ -58,14 +59,18 @@ void append_cell(const Transform& X, const CellList& from, int id, CellList* to)
 struct PatchMaker {
   const PatchSide &first, &second;
   double sign;  // of the normal from first to second
-  double depth;
+  double depth, margin;
   PatchWorkspace& w;
   Transform X;  // of the second in the frame of the first
   double share_first, share_second;
 
-  PatchMaker(const PatchSide& a, const PatchSide& b, double to_second, double overlap,
+  PatchMaker(const PatchSide& a, const PatchSide& b, double to_second, const PatchRequest& request,
              PatchWorkspace* workspace)
-      : first(a), second(b), sign(to_second), depth(overlap), w(*workspace) {
+      : first(a), second(b), sign(to_second), depth(request.depth), margin(request.margin), w(*workspace) {
+    for (const PatchSide* side : {&a, &b}) {
+      const PressureField::Form form = side->field->form;
+      if (form == PressureField::Form::ellipsoid || form == PressureField::Form::capsule) margin = 0;
+    }
     X = inverse(a.X_W) * b.X_W;
     share_first = std::isinf(a.modulus) ? 1 : std::isinf(b.modulus) ? 0 : a.modulus / (a.modulus + b.modulus);
     share_second = 1 - share_first;
@@ -90,7 +95,7 @@ struct PatchMaker {
     const double along_a = -a.gradient.dot(n), along_b = b.gradient.dot(n);
     if (!rigid_a && along_a < kAgainstNormal * steep_a) return;
     if (!rigid_b && along_b < kAgainstNormal * steep_b) return;
-    const Aabb box = common(a.box, b.box);
+    const Aabb box = inflated(common(a.box, b.box), margin);
     const Vec3 centre = (box.lower + box.upper) / 2, half = (box.upper - box.lower) / 2;
     if (!((half.array() >= 0).all())) return;
     const double s = share_first * a.e(centre) - share_second * b.e(centre);
@@ -111,24 +116,39 @@ struct PatchMaker {
       std::swap(now, next);
       return count >= 3 && count < kMostVertices - 2;
     };
-    const PressureCell& soft = rigid_a ? b : a;
-    const double steep_soft = rigid_a ? steep_b : steep_a;
-    if (steep_soft > 0 && !keep({-soft.gradient / steep_soft, soft.value / steep_soft})) return;
     for (int k = a.first; k < a.end; ++k) {
       if (!keep(list_a.planes[k])) return;
     }
     for (int k = b.first; k < b.end; ++k) {
       if (!keep(list_b.planes[k])) return;
     }
-    add_polygon(now->data(), count, n, t1, t2, kSliver * size * size);
-    if (w.polygons.empty() || w.polygons.back().stiffness >= 0) return;
-    PatchPolygon& polygon = w.polygons.back();
+    const PressureCell& soft = rigid_a ? b : a;
     const double modulus = rigid_a ? second.modulus : first.modulus;
-    polygon.pressure = std::max(0.0, modulus * soft.e(polygon.centroid));
-    polygon.gradient = modulus * (soft.gradient - soft.gradient.dot(n) * n);
+    const double steep_soft = rigid_a ? steep_b : steep_a;
     const double g =
         series(rigid_a ? kInfinity : first.modulus * along_a, rigid_b ? kInfinity : second.modulus * along_b);
-    polygon.stiffness = polygon.area * std::max({g, polygon.pressure / depth, 1e-12 * modulus * steep_soft});
+    const auto add = [&](bool is_ahead, int vertices, const Vec3* v) {
+      const std::size_t before = w.polygons.size();
+      if (vertices >= 3) add_polygon(v, vertices, n, t1, t2, kSliver * size * size);
+      if (w.polygons.size() == before) return;
+      PatchPolygon& polygon = w.polygons.back();
+      polygon.is_ahead = is_ahead;
+      polygon.pressure = modulus * soft.e(polygon.centroid);
+      polygon.pressure = is_ahead ? std::min(0.0, polygon.pressure) : std::max(0.0, polygon.pressure);
+      polygon.gradient = modulus * (soft.gradient - soft.gradient.dot(n) * n);
+      polygon.stiffness =
+          polygon.area * std::max({g, polygon.pressure / depth, 1e-12 * modulus * steep_soft});
+    };
+    if (!(steep_soft > 0)) return add(false, count, now->data());
+    // Inside, e >= 0; ahead, 0 > p >= -margin g.
+    const CellPlane surface{-soft.gradient / steep_soft, soft.value / steep_soft};
+    const bool has_ahead = margin > 0 && g > 0 && (rigid_a || along_a >= kAheadCosine * steep_a) &&
+                           (rigid_b || along_b >= kAheadCosine * steep_b);
+    if (!has_ahead) return keep(surface) ? add(false, count, now->data()) : void();
+    Buffer third;
+    add(false, keep_inside(surface, count, now, &third), third.data());
+    const double gap = margin * g / (modulus * steep_soft);  // [m] in this cell
+    if (keep({-surface.n, -surface.d}) && keep({surface.n, surface.d + gap})) add(true, count, now->data());
   }
 
   // Area, centroid and second moments; its stiffness is not yet known: negative.
@@ -167,7 +187,7 @@ struct PatchMaker {
   void cut_lists(const CellList& list_a, const CellList& list_b) {
     for (const PressureCell& b : list_b.cells) {
       for (const PressureCell& a : list_a.cells) {
-        if (overlaps(a.box, b.box)) cut(list_a, a, list_b, b);
+        if (overlaps(inflated(a.box, margin), b.box)) cut(list_a, a, list_b, b);
       }
     }
   }
@@ -175,7 +195,7 @@ struct PatchMaker {
   // Cells of the second shape that are near the first one, in the order of their numbers.
   void find_candidates() {
     w.candidates.clear();
-    const Aabb box = box_in(inverse(X), first.field->box);
+    const Aabb box = inflated(box_in(inverse(X), first.field->box), margin);
     for_each_cell(*second.field, box, [&](int id) { w.candidates.push_back(id); });
     std::sort(w.candidates.begin(), w.candidates.end());
   }
@@ -184,7 +204,7 @@ struct PatchMaker {
     find_candidates();
     if (second.field->is_convex) {  // one set of cells for the whole overlap
       const double support = calc_round_support(*first.field, normal);
-      make_round_cells(*first.field, normal, support - (1 + kSlackOfDepth) * depth, &w.first);
+      make_round_cells(*first.field, normal, support - (1 + kSlackOfDepth) * depth - margin, &w.first);
       w.second.clear();
       for (const int id : w.candidates) append_cell(X, second.field->list, id, &w.second);
       cut_lists(w.first, w.second);
@@ -196,10 +216,11 @@ struct PatchMaker {
       w.second.clear();
       append_cell(X, second.field->list, id, &w.second);
       const PressureCell& b = w.second.cells[0];
-      if (!overlaps(b.box, first.field->box) || b.gradient.isZero(0)) continue;
+      if (!overlaps(inflated(b.box, margin), first.field->box) || b.gradient.isZero(0)) continue;
       const Vec3 n = b.gradient.normalized();
       const Vec3 centre = (b.box.lower + b.box.upper) / 2, half = (b.box.upper - b.box.lower) / 2;
-      const double c = std::max(-b.value / b.gradient.norm(), n.dot(centre) - n.cwiseAbs().dot(half));
+      const double c =
+          std::max(-b.value / b.gradient.norm(), n.dot(centre) - n.cwiseAbs().dot(half)) - margin;
       if ((n - last_n).norm() > 1e-12 || std::abs(c - last_c) > 1e-12 * first.field->depth) {
         make_round_cells(*first.field, n, c, &w.first);
         last_n = n, last_c = c;
@@ -209,7 +230,7 @@ struct PatchMaker {
   }
 
   void cut_round_by_round(const Vec3& normal) {
-    const double reach = (1 + kSlackOfDepth) * depth;
+    const double reach = (1 + kSlackOfDepth) * depth + margin;
     make_round_cells(*first.field, normal, calc_round_support(*first.field, normal) - reach, &w.first);
     const Vec3 other = -(X.R.transpose() * normal);
     CellList& own = w.made;
@@ -221,12 +242,12 @@ struct PatchMaker {
 
   void cut_cells_by_cells() {
     find_candidates();
-    const Aabb region = common(first.field->box, box_in(X, second.field->box));
+    const Aabb region = inflated(common(first.field->box, box_in(X, second.field->box)), margin);
     for (const int id : w.candidates) {
       w.second.clear();
       append_cell(X, second.field->list, id, &w.second);
       const PressureCell& b = w.second.cells[0];
-      const Aabb box = common(b.box, region);
+      const Aabb box = common(inflated(b.box, margin), region);
       if (!(box.lower.array() <= box.upper.array()).all()) continue;
       for_each_cell(*first.field, box,
                     [&](int k) { cut(first.field->list, first.field->list.cells[k], w.second, b); });
@@ -258,7 +279,7 @@ struct PatchMaker {
 void add_patch_point(const PatchPolygon& polygon, const Vec3& p, double part,
                      std::vector<PatchPoint>* points) {
   const double pressure = polygon.pressure + polygon.gradient.dot(p - polygon.centroid);
-  if (!(pressure > 0)) return;
+  if (polygon.is_ahead ? !(pressure < 0) : !(pressure > 0)) return;
   points->push_back({p, polygon.normal, part * polygon.area, pressure, part * polygon.stiffness});
 }
 
@@ -283,27 +304,33 @@ void add_crumbs(const PatchPoint& sum, const Vec3& force, std::vector<PatchPoint
   points->push_back({sum.p / scale, force / size, sum.area, size / sum.area, sum.stiffness * size / scale});
 }
 
-void place_points(PatchWorkspace* w) {
-  w->points.clear();
+// The points of those polygons that press, or of those ahead.
+void place_points(bool ahead, PatchWorkspace* w) {
   double area = 0, spread = 0, force = 0;
   Vec3 centre = Vec3::Zero();
   for (const PatchPolygon& polygon : w->polygons) {
+    if (polygon.is_ahead != ahead) continue;
     area += polygon.area;
     centre += polygon.area * polygon.centroid;
     force += polygon.area * polygon.pressure;
   }
+  if (!(area > 0)) return;
   centre /= area;
   const auto own = [](const PatchPolygon& p) {
     return p.area * (p.axis_1.squaredNorm() + p.axis_2.squaredNorm());
   };
-  for (const PatchPolygon& polygon : w->polygons)
-    spread += own(polygon) + polygon.area * (polygon.centroid - centre).squaredNorm();
+  for (const PatchPolygon& polygon : w->polygons) {
+    if (polygon.is_ahead == ahead)
+      spread += own(polygon) + polygon.area * (polygon.centroid - centre).squaredNorm();
+  }
   PatchPoint crumbs{Vec3::Zero(), Vec3::Zero(), 0, 0, 0};
   Vec3 crumb_force = Vec3::Zero();
   double crumb_sum = 0;
   for (const PatchPolygon& polygon : w->polygons) {
+    if (polygon.is_ahead != ahead) continue;
     const double f = polygon.area * polygon.pressure;
-    if (f < kCrumb * force) {
+    if (ahead && polygon.area < kCrumb * area) continue;
+    if (!ahead && f < kCrumb * force) {
       crumbs.p += f * polygon.centroid;
       crumbs.area += polygon.area;
       crumbs.stiffness += polygon.stiffness;
@@ -332,23 +359,23 @@ void place_points(PatchWorkspace* w) {
 
 }  // namespace
 
-bool calc_patch(const PatchSide& a, const PatchSide& b, const Vec3& normal_W, double depth, int most_points,
-                PatchWorkspace* w) {
+bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& request, PatchWorkspace* w) {
   w->polygons.clear();
   w->points.clear();
   w->vertices.clear();
   const bool rigid_a = std::isinf(a.modulus), rigid_b = std::isinf(b.modulus);
-  if ((rigid_a && rigid_b) || !(depth > 0)) return false;
-  if (depth > (rigid_a ? 0 : a.field->depth) + (rigid_b ? 0 : b.field->depth)) return false;
+  if ((rigid_a && rigid_b) || !(request.depth > 0)) return false;
+  if (request.depth > (rigid_a ? 0 : a.field->depth) + (rigid_b ? 0 : b.field->depth)) return false;
   if (!a.field->is_round() && b.field->is_round()) {
-    PatchMaker(b, a, -1, depth, w).make(normal_W);
+    PatchMaker(b, a, -1, request, w).make(request.normal_W);
   } else {
-    PatchMaker(a, b, 1, depth, w).make(normal_W);
+    PatchMaker(a, b, 1, request, w).make(request.normal_W);
   }
-  if (w->polygons.empty()) return false;
-  place_points(w);
-  if (most_points > 0 && static_cast<int>(w->points.size()) > most_points) reduce_patch(most_points, w);
-  return !w->points.empty();
+  place_points(false, w);
+  if (w->points.empty()) return false;
+  place_points(true, w);
+  if (request.most_points > 0) reduce_patch(request.most_points, w);
+  return true;
 }
 
 }  // namespace capstan

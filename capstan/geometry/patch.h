@@ -25,6 +25,12 @@
 //   else          three in each triangle of the fan about the centroid: likewise, and the torque of a square
 //                 that spins is 0.8 % too small (with four points it would be 7 % too large)
 //
+// Ahead of the touch. A box that rocks by a hair has a patch on one half of its face at the beginning of a
+// step and on the other one at its end. So cells go on beyond the surface, with p < 0, where the gap |p| / g
+// is within a margin, and what of the plane is there makes polygons of their own, with phi > 0: they have no
+// force until they close. Not of spheres, ellipsoids and capsules, whose patches grow smoothly from their
+// middle, nor where the pressure changes along the normal by less than 0.7 of its gradient.
+//
 // Rules for what is degenerate:
 //   - phi is not deeper than the overlap of the two shapes: k >= p A / depth. At the sides of a box in a
 //     floor the pressure does not change along the normal at all, and A g would be zero.
@@ -54,19 +60,20 @@ struct PatchPolygon {
   Vec3 gradient;        // of the pressure in the polygon's plane [Pa/m]
   double stiffness;     // k [N/m]
   Vec3 axis_1, axis_2;  // principal axes, as long as the deviations sigma [m]
+  bool is_ahead;        // p < 0: not yet touching
 };
 
 struct PatchPoint {
   Vec3 p;            // [m]
   Vec3 normal;       // unit, from a to b
   double area;       // [m^2] that it stands for
-  double pressure;   // [Pa]
+  double pressure;   // [Pa] negative ahead of the touch
   double stiffness;  // [N/m]
   double distance() const { return stiffness > 0 ? -pressure * area / stiffness : 0; }  // phi [m]
 };
 
 // Memory that is kept from patch to patch, and the answer: polygons and points in the world frame, in the
-// order of the cells.
+// order of the cells; points that press first, then those ahead.
 struct PatchWorkspace {
   std::vector<PatchPolygon> polygons;
   std::vector<Vec3> vertices;
@@ -85,14 +92,21 @@ struct PatchSide {
 };
 
 // Replaces the workspace's polygons and points. `normal_W` (from a to b) and `depth` [m] > 0 are those of the
-// overlap of the two shapes. `most_points`: see reduce_patch(); 0: all. Whether there is a patch.
-bool calc_patch(const PatchSide& a, const PatchSide& b, const Vec3& normal_W, double depth, int most_points,
+// overlap of the two shapes.
+struct PatchRequest {
+  Vec3 normal_W;
+  double depth;
+  double margin = 0;    // [m] of the gap of polygons ahead
+  int most_points = 0;  // see reduce_patch(); 0: all
+};
+// Whether there is a patch.
+bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& request,
                 PatchWorkspace* workspace);
 
-// At most `most` points (3 or more) in the place of many. Points are halved again and again across the
-// longest direction in which their force spreads, and what is left together becomes one point at their centre
-// of pressure, with the sum of their forces, areas and stiffnesses: force, stiffness and (for one normal) the
-// moment stay; the stiffness against turning loses what is within a part.
+// At most `most` points (3 or more) that press, and at most as many ahead, in the place of many. Points are
+// halved again and again across the longest direction in which their force spreads, and what is left together
+// becomes one point at their centre of pressure, with the sum of their forces, areas and stiffnesses: force,
+// stiffness and (for one normal) the moment stay; the stiffness against turning loses what is within a part.
 void reduce_patch(int most, PatchWorkspace* workspace);
 
 }  // namespace capstan

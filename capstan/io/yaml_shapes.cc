@@ -271,10 +271,8 @@ bool read_height_field(YamlFields* fields, HeightField* field) {
   return true;
 }
 
-bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
-  bool ok = true;
-  std::string file;
-  need(fields, fields->text("file", &file), "file", &ok);
+// `scale` of a mesh: a number or three.
+Vec3 read_scale(YamlFields* fields) {
   Vec3 scale = Vec3::Ones();
   if (const YamlNode* node = fields->find("scale")) {
     if (node->kind == YamlNode::Kind::list) {
@@ -285,6 +283,14 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
       scale = Vec3::Constant(factor);
     }
   }
+  return scale;
+}
+
+bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
+  bool ok = true;
+  std::string file;
+  need(fields, fields->text("file", &file), "file", &ok);
+  const Vec3 scale = read_scale(fields);
   int kind = 0;
   fields->choice("kind", {"convex", "surface", "signed_distance"}, &kind);
   double resolution = SignedDistanceMesh{}.resolution;
@@ -321,9 +327,20 @@ void read_patch_options(YamlReader* reader, YamlFields* fields, PatchOptions* pa
   if (fields->integer("patch_rings", 2, 16, &count)) patch->rings = static_cast<int>(count);
   if (fields->integer("patch_points", 0, 1000000, &count)) patch->points = static_cast<int>(count);
   fields->number("thickness", &patch->thickness, kPositive);
+  const YamlNode* tets = fields->find("tets");
+  if (tets == nullptr) return;
+  if (tets->kind == YamlNode::Kind::map) {
+    patch->tets = read_inline_tets(*fields, *tets, "tets");
+    return;
+  }
   std::string file;
-  if (fields->text("tets", &file))
-    patch->tets = read_tets(reader->beside(file), 1, fields->where("tets"), reader->source.diagnostics);
+  if (!fields->text("tets", &file)) return;
+  const auto read = read_tets(reader->beside(file), 1, fields->where("tets"), reader->source.diagnostics);
+  if (!read) return;
+  TetMesh scaled = *read;
+  const Vec3 scale = read_scale(fields);
+  for (Vec3& v : scaled.vertices) v = v.cwiseProduct(scale);
+  patch->tets = std::make_shared<const TetMesh>(cleaned(scaled));
 }
 
 bool read_geometry(YamlReader* reader, YamlFields* fields, const std::string& type, ShapeInstance* shape) {

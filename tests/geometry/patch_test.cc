@@ -47,7 +47,7 @@ Sum sum_of(const PatchWorkspace& w) {
 }
 
 Sum patch(const Solid& a, const Transform& X_WA, const Solid& b, const Transform& X_WB, PatchWorkspace* w,
-          int most_points = 0) {
+          int most_points = 0, double margin = 0) {
   std::vector<ContactPoint> points;
   collide(make_collider(a.shape), X_WA, make_collider(b.shape), X_WB, 0, &points);
   ContactPoint deepest{};
@@ -57,8 +57,8 @@ Sum patch(const Solid& a, const Transform& X_WA, const Solid& b, const Transform
   if (!(deepest.distance < 0)) return {};
   const auto field_a = make_pressure_field(a.shape, a.options),
              field_b = make_pressure_field(b.shape, b.options);
-  calc_patch({field_a.get(), X_WA, a.modulus}, {field_b.get(), X_WB, b.modulus}, deepest.normal,
-             -deepest.distance, most_points, w);
+  calc_patch({field_a.get(), X_WA, a.modulus}, {field_b.get(), X_WB, b.modulus},
+             {deepest.normal, -deepest.distance, margin, most_points}, w);
   return sum_of(*w);
 }
 
