@@ -13,7 +13,7 @@ namespace {
 // where the shapes were apart, have not come the way that their normal tells.
 constexpr double kWrongWay = 0.25;
 
-constexpr double kMostPatchGap = 0.1;      // of how deep the patch can be: what is farther apart has no points
+constexpr double kMostPatchGap = 0.1;   // of how deep the patch can be: what is farther apart has no points
 constexpr double kGlidingDepth = 1e-3;  // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
