@@ -190,10 +190,11 @@ int main() {
   rest_depth(1e7, 3, "+59 %, 4 faces, 0.24 ms");
   rest_depth(1e6, 6, "+1.1 %, 224 faces, 1.36 ms");
   rest_depth(1e7, 6, "+0.9 %, 276 faces, 2.1 ms");
+  for (const int rings : {2, 4, 8}) rest_depth(1e7, rings, "");
   pile("scattered 90", scattered(90), 2, 0, "55.7 ms; with margin 39.3, 27.7 at rest; 1184 faces");
   pile("heap 40", heap(40), 3, 0,
        "57.8 ms, 69 in the second half, 149 worst; with margin 54.5, 38.9, 241; 736 faces");
-  pile("heap 40", heap(40), 3, 4, "");
+  pile("heap 40", heap(40), 3, 8, "");
   spin(0.001);
   spin(0.01);
   return 0;

@@ -146,13 +146,8 @@ bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Tra
   if (has_patch(model.shapes[a], model.shapes[b])) {
     const int material = static_cast<int>(block->materials.size());
     if (replace_by_patch(model, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), first, block)) {
-      for (int i = first; i < static_cast<int>(points.size()); ++i) {
-        const ContactPoint& p = points[i];
-        const ContactKind kind = p.distance > 0 ? ContactKind::ahead : ContactKind::touching;
-        block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, i, material + i - first,
-                               false, false, kind, std::max(0.0, p.distance), p.normal.dot(approach.travel_a),
-                               -p.normal.dot(approach.travel_b)});
-      }
+      add_patch_hits(model, a, approach.travel_a, b, approach.travel_b, id, first, material,
+                     ContactKind::touching, block);
       return true;
     }
   }

@@ -109,4 +109,15 @@ bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, 
   return true;
 }
 
+void add_patch_hits(const Model& model, int a, const Vec3& travel_a, int b, const Vec3& travel_b, int id,
+                    int point, int material, ContactKind kind, CollisionWorkspace::Block* block) {
+  for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
+    const ContactPoint& c = block->points[p];
+    const bool is_ahead = kind == ContactKind::touching && c.distance > 0;
+    block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, p, material + p - point,
+                           false, false, is_ahead ? ContactKind::ahead : kind, std::max(0.0, c.distance),
+                           c.normal.dot(travel_a), -c.normal.dot(travel_b)});
+  }
+}
+
 }  // namespace capstan

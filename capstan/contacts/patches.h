@@ -32,6 +32,7 @@ bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, c
                       double margin, int first, CollisionWorkspace::Block* block);
 
 // The same for shapes that are apart and where these motions lead: appended, as seen from the beginning.
+// Hits of neither are made.
 bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
                      double margin, CollisionWorkspace::Block* block);
 
@@ -39,5 +40,10 @@ bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, con
 // `nearest` were closed by a little more than its distance.
 bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
                        const ContactPoint& nearest, CollisionWorkspace::Block* block);
+
+// The hits of the points of a patch, the last ones of block number `id` from `point` and `material` on. What
+// is found touching has points ahead, too.
+void add_patch_hits(const Model& model, int a, const Vec3& travel_a, int b, const Vec3& travel_b, int id,
+                    int point, int material, ContactKind kind, CollisionWorkspace::Block* block);
 
 }  // namespace capstan

@@ -224,20 +224,6 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
-// The hits of the points of a patch, the last ones of the block from `point` and `material` on.
-void add_patch_hits(const Model& model, const ColliderPair& pair, int id, int point, int material,
-                    ContactKind kind, CollisionWorkspace* w) {
-  Block* block = &w->blocks[id];
-  const int a = w->shape[pair.a], b = w->shape[pair.b];
-  for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
-    const ContactPoint& c = block->points[p];
-    const bool is_ahead = kind == ContactKind::touching && c.distance > 0;
-    block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, p, material + p - point,
-                           false, false, is_ahead ? ContactKind::ahead : kind, std::max(0.0, c.distance),
-                           c.normal.dot(w->travel[pair.a]), -c.normal.dot(w->travel[pair.b])});
-  }
-}
-
 // Patches of a block that the velocities of the beginning make much deeper within the step take the place of
 // those of the beginning (patches.h). Whether this one's did.
 bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
@@ -259,14 +245,15 @@ bool renew_patch(const Model& model, const Placement& placement, const Forecast&
             material = static_cast<int>(block->materials.size());
   if (depth + closing < patch_reach(model.shapes[a], model.shapes[b])) {
     if (!add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) return false;
-    add_patch_hits(model, found.pair, id, point, material, ContactKind::touching, w);
+    add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching,
+                   block);
     return true;
   }
   // It would be through: points hold it.
   collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->points);
   if (static_cast<int>(block->points.size()) == point) return false;
   block->materials.push_back(combine_materials(model, a, b));
-  add_patch_hits(model, found.pair, id, point, material, ContactKind::touching, w);
+  add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching, block);
   for (std::size_t k = block->hits.size() - (block->points.size() - point); k < block->hits.size(); ++k)
     block->hits[k].material = material;
   return true;
@@ -306,7 +293,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const int point = static_cast<int>(block->points.size());
       const int material = static_cast<int>(block->materials.size());
       if (add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) {
-        add_patch_hits(model, found.pair, id, point, material, ContactKind::met, w);
+        add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::met, block);
         found.hit_end = static_cast<int>(block->hits.size());
         continue;
       }
@@ -336,7 +323,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const int material = static_cast<int>(block->materials.size());
       if (glides && has_patch(model.shapes[a], model.shapes[b]) &&
           add_gliding_patch(model, a, w->X_WS[i], b, w->X_WS[j], block->points[old[0].point], block)) {
-        add_patch_hits(model, found.pair, id, point, material, ContactKind::gliding, w);
+        add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::gliding,
+                       block);
       } else {
         for (const Hit& hit : old) {
           if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;

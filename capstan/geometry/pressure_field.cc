@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "capstan/base/diagnostics.h"
+#include "capstan/geometry/cell_list.h"
 #include "capstan/geometry/collider.h"
 #include "capstan/geometry/mesh_bvh.h"
 
@@ -39,17 +40,6 @@ int build_cell_node(const std::vector<PressureCell>& cells, int first, int count
   }
   tree->nodes[id].skip = static_cast<int>(tree->nodes.size());
   return id;
-}
-
-// Begins a cell; its planes follow.
-PressureCell& begin_cell(const Vec3& gradient, double value, CellList* list) {
-  const int first = static_cast<int>(list->planes.size());
-  return list->cells.emplace_back(PressureCell{gradient, value, {}, first, first});
-}
-void add_cell_plane(const Vec3& n, double d, CellList* list) {
-  const double length = n.norm();
-  list->planes.push_back({n / length, d / length});
-  list->cells.back().end = static_cast<int>(list->planes.size());
 }
 
 // The plane through three points that has `inner` inside.

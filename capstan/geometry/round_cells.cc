@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "capstan/geometry/pressure_field.h"
+#include "capstan/geometry/cell_list.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -12,17 +12,6 @@ namespace {
 
 constexpr int kMostCorners = 64;        // of a facet: four times the most rings
 constexpr double kBeyondPatch = 1.001;  // of the angle that a half space cuts out
-
-void add_round_plane(const Vec3& n, double d, CellList* list) {
-  const double length = n.norm();
-  list->planes.push_back({n / length, d / length});
-  list->cells.back().end = static_cast<int>(list->planes.size());
-}
-
-PressureCell& begin_round_cell(const Vec3& gradient, double value, CellList* list) {
-  const int first = static_cast<int>(list->planes.size());
-  return list->cells.emplace_back(PressureCell{gradient, value, {}, first, first});
-}
 
 // Mean of |x - foot|^2 over a planar convex polygon.
 double mean_square(const Vec3* v, int count, const Vec3& foot) {
@@ -48,14 +37,14 @@ void add_cone(const Vec3* v, int count, const Vec3& p, const Vec3& radii, double
   // The mean of cos(angle to u) over the facet: that far out a flat facet is as deep as the sphere.
   const double out = 1 / std::sqrt(1 + mean_square(v, count, inscribed * u) / (inscribed * inscribed));
   const Vec3 gradient = -u.cwiseQuotient(radii) / out;
-  PressureCell& cell = begin_round_cell(gradient, 1 - gradient.dot(p), list);
+  PressureCell& cell = begin_cell(gradient, 1 - gradient.dot(p), list);
   for (int i = 0; i < count; ++i) {
     include(cell.box, p + v[i].cwiseProduct(radii) * (out / inscribed));
     include(cell.box, p + v[i].cwiseProduct(radii) * inner);
   }
   for (int i = 0; i < count; ++i) {
     const Vec3 side = cross(v[(i + 1) % count], v[i]).cwiseQuotient(radii);
-    add_round_plane(side, side.dot(p), list);
+    add_cell_plane(side, side.dot(p), list);
   }
 }
 
@@ -93,7 +82,7 @@ void add_ball(const Vec3& p, const Vec3& radii, const Vec3& n, double c, int rin
       list->cells.pop_back();
       return;
     }
-    add_round_plane(-side * Vec3::UnitZ(), -side * p.z(), list);
+    add_cell_plane(-side * Vec3::UnitZ(), -side * p.z(), list);
   };
   for (int s = 0; s < sectors; ++s) v[1][s] = corner(1, s);
   add(v[1].data(), sectors);
@@ -126,8 +115,8 @@ void each_strip(const Vec3& n, double R, double half, int count, const F& f) {
 }
 
 void add_strip_sides(const std::array<Vec3, 2>& edges, CellList* list) {
-  add_round_plane(cross(edges[0], Vec3(Vec3::UnitZ())), 0, list);
-  add_round_plane(cross(Vec3(Vec3::UnitZ()), edges[1]), 0, list);
+  add_cell_plane(cross(edges[0], Vec3(Vec3::UnitZ())), 0, list);
+  add_cell_plane(cross(Vec3(Vec3::UnitZ()), edges[1]), 0, list);
 }
 
 // inner and outer: along the edges.
@@ -147,11 +136,11 @@ void make_capsule_cells(const PressureField& field, const Vec3& n, double c, Cel
     const double half = std::min(kBeyondPatch * std::acos(std::max(-1.0, reach)), std::numbers::pi);
     each_strip(n, R, half, 2 * field.rings,
                [&](const Vec3& u, double out, const std::array<Vec3, 2>& edges, double outer) {
-                 PressureCell& cell = begin_round_cell(-u / out, 1, list);
+                 PressureCell& cell = begin_cell(-u / out, 1, list);
                  include_strip(edges, std::max(0.0, 0.999 * reach * R), outer, -h, h, &cell.box);
                  add_strip_sides(edges, list);
-                 add_round_plane(Vec3::UnitZ(), h, list);
-                 add_round_plane(-Vec3::UnitZ(), h, list);
+                 add_cell_plane(Vec3::UnitZ(), h, list);
+                 add_cell_plane(-Vec3::UnitZ(), h, list);
                });
   }
   for (const int side : {-1, 1})
@@ -167,16 +156,16 @@ void make_cylinder_cells(const PressureField& field, const Vec3& n, double c, Ce
       reach <= -1 ? std::numbers::pi : std::min(kBeyondPatch * std::acos(reach), std::numbers::pi);
   each_strip(n, R, half, 4 * field.rings,
              [&](const Vec3& u, double out, const std::array<Vec3, 2>& edges, double outer) {
-               PressureCell& wall = begin_round_cell(-u / m, out / m, list);
+               PressureCell& wall = begin_cell(-u / m, out / m, list);
                include_strip(edges, std::max(0.0, out - m), outer, -h, h, &wall.box);
                add_strip_sides(edges, list);
-               for (const double z : {-1.0, 1.0}) add_round_plane(z * Vec3::UnitZ() - u, h - out, list);
+               for (const double z : {-1.0, 1.0}) add_cell_plane(z * Vec3::UnitZ() - u, h - out, list);
                for (const double z : {-1.0, 1.0}) {
-                 PressureCell& lid = begin_round_cell(-z * Vec3::UnitZ() / m, h / m, list);
+                 PressureCell& lid = begin_cell(-z * Vec3::UnitZ() / m, h / m, list);
                  include_strip(edges, 0, outer, z * (h - m), z * h, &lid.box);
                  add_strip_sides(edges, list);
-                 add_round_plane(u - z * Vec3::UnitZ(), out - h, list);
-                 add_round_plane(-z * Vec3::UnitZ(), 0, list);
+                 add_cell_plane(u - z * Vec3::UnitZ(), out - h, list);
+                 add_cell_plane(-z * Vec3::UnitZ(), 0, list);
                }
              });
 }

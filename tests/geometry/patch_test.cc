@@ -371,6 +371,29 @@ TEST(Patch, ForceIsContinuousInThePose) {
   }
 }
 
+// A box with one edge in the floor: what is near it has points that do not press, and all of its face is then
+// covered.
+TEST(Patch, PointsAheadDoNotPress) {
+  PatchWorkspace w;
+  const Solid box{Box{Vec3::Constant(0.05)}, 1e6};
+  const Transform X = at(0, 0, 0.0505, Vec3(0, 0.012, 0));
+  const Sum alone = patch(kRigidFloor, {}, box, X, &w);
+  const Sum with = patch(kRigidFloor, {}, box, X, &w, 0, 2e-3);
+  EXPECT_GT(with.points, alone.points);
+  double pressing = 0, area = 0, largest = 0;
+  for (const PatchPoint& p : w.points) {
+    area += p.area;
+    if (p.pressure > 0) pressing += p.stiffness * -p.distance();
+    if (p.pressure > 0) continue;
+    // The gap is what it is to the floor along the normal.
+    EXPECT_NEAR(p.distance(), p.p.z() + (0.0505 - 0.05 * std::cos(0.012)) - 0.012 * p.p.x(), 1e-4);
+    largest = std::max(largest, p.distance());
+  }
+  EXPECT_NEAR(pressing, alone.normal_force, 1e-9 * pressing);
+  EXPECT_LE(largest, 2e-3);
+  EXPECT_NEAR(area, 0.01, 5e-4);
+}
+
 // Deeper than the field reaches there is no patch.
 TEST(Patch, PunchThrough) {
   PatchWorkspace w;

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "capstan/geometry/pressure_field.h"
+#include "capstan/io/read.h"
 #include "capstan/step/contact_forces.h"
 #include "capstan/step/mechanics.h"
+#include "capstan/step/schedule.h"
 #include "tests/support/contact_simulation.h"
 
 namespace capstan {
@@ -273,6 +274,41 @@ TEST(Patches, RocksRestOnAFewPointsAsOnMany) {
       EXPECT_LE(run.workspace.contacts.size(), points);
     }
   }
+}
+
+// scenes/patch_gripper.yaml: its weight turns the spatula by 0.08 g 0.09, half for each pad.
+TEST(Patches, TheShippedGripperHoldsTurnsAndHolds) {
+  const Scene scene = read_scene(CAPSTAN_SOURCE_DIR "/scenes/patch_gripper.yaml");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Diagnostics diagnostics;
+  const Schedule schedule = make_schedule(model, scene.controls, &diagnostics);
+  const StepOptions options = step_options(model);
+  Input input;
+  std::vector<ContactForce> forces;
+  std::vector<PatchForce> patches;
+  const auto pitch_at = [&](double time) {
+    while (state.time < time - 0.5 * options.dt) {
+      apply_schedule(model, schedule, options.dt, &state, &input);
+      step(model, options, input, &state, &workspace);
+    }
+    calc_contact_forces(workspace, &forces);
+    sum_patch_forces(forces, &patches);
+    return 2 * std::atan2(state.q[7], state.q[5]);  // of the quaternion of the spatula
+  };
+  const double first = pitch_at(1), held = pitch_at(1.9);
+  EXPECT_LT(std::abs(first), 0.05);
+  EXPECT_NEAR(held, first, 2e-3);
+  ASSERT_EQ(patches.size(), 2u);
+  for (const PatchForce& patch : patches) {
+    EXPECT_NEAR(patch.normal_force, 16, 0.05);
+    EXPECT_NEAR(std::abs(patch.moment_W.y()), 0.5 * 0.08 * kGravity * 0.09, 0.05 * 0.0353);
+    EXPECT_NEAR(std::abs(patch.force_W.z()), 0.5 * 0.08 * kGravity, 1e-3);
+  }
+  const double turned = pitch_at(2.5), end = pitch_at(4);
+  EXPECT_GT(turned, 0.5);
+  EXPECT_NEAR(end, turned, 5e-3);
 }
 
 }  // namespace
