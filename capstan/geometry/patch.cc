@@ -136,8 +136,7 @@ struct PatchMaker {
       polygon.pressure = modulus * soft.e(polygon.centroid);
       polygon.pressure = is_ahead ? std::min(0.0, polygon.pressure) : std::max(0.0, polygon.pressure);
       polygon.gradient = modulus * (soft.gradient - soft.gradient.dot(n) * n);
-      polygon.stiffness =
-          polygon.area * std::max({g, polygon.pressure / depth, 1e-12 * modulus * steep_soft});
+      polygon.stiffness = polygon.area * std::max(g, 1e-12 * modulus * steep_soft);
     };
     if (!(steep_soft > 0)) return add(false, count, now->data());
     // Inside, e >= 0; ahead, 0 > p >= -margin g.
@@ -276,23 +275,30 @@ struct PatchMaker {
   }
 };
 
-void add_patch_point(const PatchPolygon& polygon, const Vec3& p, double part,
-                     std::vector<PatchPoint>* points) {
-  const double pressure = polygon.pressure + polygon.gradient.dot(p - polygon.centroid);
-  if (polygon.is_ahead ? !(pressure < 0) : !(pressure > 0)) return;
-  points->push_back({p, polygon.normal, part * polygon.area, pressure, part * polygon.stiffness});
-}
+// What places points: phi is no deeper than the overlap.
+struct PointPlacer {
+  double depth;
+  std::vector<PatchPoint>& points;
+
+  double stiffness(const PatchPolygon& polygon, double pressure) const {
+    return std::max(polygon.stiffness, pressure * polygon.area / depth);
+  }
+  void add(const PatchPolygon& polygon, const Vec3& p, double part) {
+    const double pressure = polygon.pressure + polygon.gradient.dot(p - polygon.centroid);
+    if (polygon.is_ahead ? !(pressure < 0) : !(pressure > 0)) return;
+    points.push_back({p, polygon.normal, part * polygon.area, pressure, part * stiffness(polygon, pressure)});
+  }
+};
 
 // Three points in each triangle of the fan about the centroid, exact for polynomials of degree two.
-void add_fan_points(const PatchPolygon& polygon, const std::vector<Vec3>& vertices,
-                    std::vector<PatchPoint>* points) {
+void add_fan_points(const PatchPolygon& polygon, const std::vector<Vec3>& vertices, PointPlacer* placer) {
   const Vec3& c = polygon.centroid;
   for (int i = polygon.first; i < polygon.end; ++i) {
     const Vec3 &p = vertices[i], &q = vertices[i + 1 < polygon.end ? i + 1 : polygon.first];
     const double part = 0.5 * polygon.normal.dot(cross(Vec3(p - c), Vec3(q - c))) * (1 / polygon.area);
     if (!(std::abs(part) > 1e-6)) continue;
     for (const Vec3& x : {Vec3(4 * c + p + q), Vec3(c + 4 * p + q), Vec3(c + p + 4 * q)})
-      add_patch_point(polygon, x / 6, std::abs(part) / 3, points);
+      placer->add(polygon, x / 6, std::abs(part) / 3);
   }
 }
 
@@ -305,7 +311,8 @@ void add_crumbs(const PatchPoint& sum, const Vec3& force, std::vector<PatchPoint
 }
 
 // The points of those polygons that press, or of those ahead.
-void place_points(bool ahead, PatchWorkspace* w) {
+void place_points(bool ahead, double depth, PatchWorkspace* w) {
+  PointPlacer placer{depth, w->points};
   double area = 0, spread = 0, force = 0;
   Vec3 centre = Vec3::Zero();
   for (const PatchPolygon& polygon : w->polygons) {
@@ -333,22 +340,21 @@ void place_points(bool ahead, PatchWorkspace* w) {
     if (!ahead && f < kCrumb * force) {
       crumbs.p += f * polygon.centroid;
       crumbs.area += polygon.area;
-      crumbs.stiffness += polygon.stiffness;
+      crumbs.stiffness += placer.stiffness(polygon, polygon.pressure);
       crumb_sum += f;
       crumb_force += f * polygon.normal;
       continue;
     }
     const double m = own(polygon) / spread;
     if (m < kOnePoint) {
-      add_patch_point(polygon, polygon.centroid, 1, &w->points);
+      placer.add(polygon, polygon.centroid, 1);
     } else if (m < kFourPoints) {
       const double root2 = std::sqrt(2.0);
       for (const Vec3& axis : {polygon.axis_1, polygon.axis_2}) {
-        for (const double side : {-root2, root2})
-          add_patch_point(polygon, polygon.centroid + side * axis, 0.25, &w->points);
+        for (const double side : {-root2, root2}) placer.add(polygon, polygon.centroid + side * axis, 0.25);
       }
     } else {
-      add_fan_points(polygon, w->vertices, &w->points);
+      add_fan_points(polygon, w->vertices, &placer);
     }
   }
   if (crumbs.area > 0) {
@@ -371,9 +377,9 @@ bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& requ
   } else {
     PatchMaker(a, b, 1, request, w).make(request.normal_W);
   }
-  place_points(false, w);
+  place_points(false, request.depth, w);
   if (w->points.empty()) return false;
-  place_points(true, w);
+  place_points(true, request.depth, w);
   if (request.most_points > 0) reduce_patch(request.most_points, w);
   return true;
 }
