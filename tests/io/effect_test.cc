@@ -300,7 +300,10 @@ std::vector<Case> cases() {
       {"shapes/contact", patch_slide("box, size: [0.1, 0.1, 0.1]"), "", ", contact: point"},
       {"shapes/patch_rings", patch_slide("sphere, radius: 0.05"), "", ", patch_rings: 6"},
       {"shapes/patch_points", patch_slide("sphere, radius: 0.05"), "", ", patch_points: 6"},
-      {"shapes/thickness", slide("ground"), ", contact: patch", ", contact: patch, thickness: 0.01"},
+      {"shapes/thickness",
+       "materials: [{name: default, contact: patch}]\n" +
+           drop("{type: box, size: [0.2, 0.2, 0.2]}", "{type: half_space%}"),
+       "", ", thickness: 0.01"},
       {"shapes/tets", patch_slide("mesh, file: cube.obj, kind: signed_distance, resolution: 16"), "",
        ", tets: cube.vtk"},
       // materials
