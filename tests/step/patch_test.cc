@@ -261,6 +261,35 @@ TEST(Patches, SameBitsForAnyNumberOfThreadsAndWithReuse) {
   for (int i = 0; i < 24; ++i) EXPECT_GT(one.state.q[7 * i + 2], 0);
 }
 
+// What is taken over from the step before is what would be found anew, with the material of each point.
+TEST(Patches, ReuseChangesNothing) {
+  Scene scene;
+  scene.materials = {patch_material("default", 1e6), patch_material("rigid", kInfinity)};
+  scene.shapes = {make_shape("plane", kWorld, HalfSpace{})};
+  scene.shapes[0].material = "rigid";
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "body" + std::to_string(i);
+    scene.bodies.push_back(free_body(name, {0.3 * i, 0, 0.055}));
+    scene.shapes.push_back(
+        make_shape(name, name, i % 2 ? Shape(Sphere{0.05}) : Shape(Box{Vec3::Constant(0.05)}), 1));
+  }
+  Simulation run(scene, 0.005, ContactLaw::coulomb);
+  run.go(4);
+  State state = run.state;
+  run.go(0.005);
+  Workspace fresh = make_workspace(run.model);
+  step(run.model, run.options, {}, &state, &fresh);
+  const Contacts &a = run.workspace.contacts, &b = fresh.contacts;
+  EXPECT_GT(std::count(a.is_reused.begin(), a.is_reused.end(), 1), 0);
+  EXPECT_EQ(std::count(b.is_reused.begin(), b.is_reused.end(), 1), 0);
+  ASSERT_EQ(a.size(), b.size());
+  for (int i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(a.p_WC[i] == b.p_WC[i]);
+    EXPECT_EQ(a.distance[i], b.distance[i]);
+    EXPECT_TRUE(a.material[i] == b.material[i]);
+  }
+}
+
 TEST(Patches, RocksRestOnAFewPointsAsOnMany) {
   for (const int points : {0, 8}) {
     Scene scene = on_rigid_plane(Box{Vec3(0.05, 0.04, 0.03)}, {0, 0, 0.05}, patch_material("m", 1e7));
