@@ -1,9 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/capstan/commands.h"
 #include "capstan/contacts/patches.h"
+#include "capstan/geometry/pressure_field.h"
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
 #include "capstan/model/default_stiffness.h"
@@ -31,6 +33,18 @@ void tell_default_stiffness(const Model& model) {
       least < most ? fmt::format("{:.3g} to {:.3g}", least, most) : fmt::format("{:.3g}", most);
   tell("note: shapes without a written stiffness have {} N/m, for the weight they may carry (most: '{}')\n",
        range, stiffest);
+}
+
+// Meshes without tets and height fields have no inside that could yield.
+void tell_rigid_surfaces(const Model& model) {
+  for (const ModelShape& shape : model.shapes) {
+    if (shape.field == nullptr || shape.field->is_solid) continue;
+    if (std::isinf(model.materials[shape.material].elastic_modulus)) continue;
+    tell(
+        "note: shape '{}' is rigid in patches: it has no tets, and the elastic_modulus of its material is "
+        "not used\n",
+        shape.name);
+  }
 }
 
 // Pairs that ask for patches and touch at points all the same.
@@ -89,6 +103,7 @@ int check(const CheckOptions& options) {
   }
   if (diagnostics.ok() && !options.quiet) {
     tell_default_stiffness(model);
+    tell_rigid_surfaces(model);
     tell_point_pairs(model);
   }
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
