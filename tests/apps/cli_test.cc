@@ -176,7 +176,7 @@ shapes: [{type: height_field, name: ground, size: [4, 4], base: 0.5, heights: [[
   // E A d / H = 1e6 * 0.01 * 1e-4 / 0.05, less the rim.
   const Outcome contacts = folder.capstan("contacts pads.yaml");
   EXPECT_HAS(contacts.out, "patches: area [cm2]");
-  EXPECT_HAS(contacts.out, "100      19.96");
+  EXPECT_HAS(contacts.out, "100       19.96");
 }
 
 TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {
