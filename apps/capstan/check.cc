@@ -1,8 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/capstan/commands.h"
+#include "capstan/contacts/patches.h"
+#include "capstan/geometry/pressure_field.h"
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
 #include "capstan/model/default_stiffness.h"
@@ -30,6 +33,44 @@ void tell_default_stiffness(const Model& model) {
       least < most ? fmt::format("{:.3g} to {:.3g}", least, most) : fmt::format("{:.3g}", most);
   tell("note: shapes without a written stiffness have {} N/m, for the weight they may carry (most: '{}')\n",
        range, stiffest);
+}
+
+// Meshes without tets and height fields have no inside that could yield.
+void tell_rigid_surfaces(const Model& model) {
+  for (const ModelShape& shape : model.shapes) {
+    if (shape.field == nullptr || shape.field->is_solid) continue;
+    if (std::isinf(model.materials[shape.material].elastic_modulus)) continue;
+    tell(
+        "note: shape '{}' is rigid in patches: it has no tets, and the elastic_modulus of its material is "
+        "not used\n",
+        shape.name);
+  }
+}
+
+// Pairs that ask for patches and touch at points all the same.
+void tell_point_pairs(const Model& model) {
+  const int n = static_cast<int>(model.shapes.size());
+  if (std::none_of(model.shapes.begin(), model.shapes.end(),
+                   [](const ModelShape& s) { return s.field != nullptr; }))
+    return;
+  int count = 0, first_a = 0, first_b = 0;
+  for (int a = 0; a < n; ++a) {
+    for (int b = a + 1; b < n; ++b) {
+      const ModelShape &A = model.shapes[a], &B = model.shapes[b];
+      if ((A.field == nullptr && B.field == nullptr) || (A.link == 0 && B.link == 0)) continue;
+      if (has_patch(A, B) || !may_collide(model, a, b)) continue;
+      if (count++ == 0) first_a = a, first_b = b;
+    }
+  }
+  if (count == 0) return;
+  const ModelShape &A = model.shapes[first_a], &B = model.shapes[first_b];
+  const ModelShape& point = A.field == nullptr ? A : B;
+  const std::string why = A.field != nullptr && B.field != nullptr
+                              ? "both are rigid"
+                              : fmt::format("'{}' has no patches", point.name);
+  tell("note: {} pair{} of shapes touch{} at points although one asks for patches: '{}' and '{}'{}, as {}\n",
+       count, count == 1 ? "" : "s", count == 1 ? "es" : "", A.name, B.name, count > 1 ? " and others" : "",
+       why);
 }
 
 }  // namespace
@@ -60,7 +101,11 @@ int check(const CheckOptions& options) {
     }
     tell("{}\n", to_string(diagnostics.list[i]));
   }
-  if (diagnostics.ok() && !options.quiet) tell_default_stiffness(model);
+  if (diagnostics.ok() && !options.quiet) {
+    tell_default_stiffness(model);
+    tell_rigid_surfaces(model);
+    tell_point_pairs(model);
+  }
   const int errors = diagnostics.num_errors(), warnings = diagnostics.num_warnings();
   if (!options.quiet) {
     fmt::print("{}: {} error{}, {} warning{}\n", path, errors, errors == 1 ? "" : "s", warnings,

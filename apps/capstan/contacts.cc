@@ -27,6 +27,7 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
                       {"point", to_json(c.p_WC[i])},
                       {"normal", to_json(c.normal[i])},
                       {"friction", c.material[i].friction},
+                      {"area", c.material[i].area},
                       {"stiffness", std::isfinite(c.material[i].stiffness) ? Json(c.material[i].stiffness)
                                                                            : Json(nullptr)}});
     }
@@ -43,6 +44,38 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
     fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}\n",
                1e3 * c.distance[i], p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), c.material[i].friction,
                model.shapes[c.shape_a[i]].name, model.shapes[c.shape_b[i]].name);
+  }
+}
+
+// Patches: what the points of each pair of shapes do together, at rest.
+void print_patches(const Model& model, const Contacts& c) {
+  bool has_head = false;
+  for (int begin = 0; begin < c.size();) {
+    int end = begin;
+    double area = 0, force = 0, stiffness = 0, most = 0;
+    Vec3 centre = Vec3::Zero();
+    for (; end < c.size() && c.shape_a[end] == c.shape_a[begin] && c.shape_b[end] == c.shape_b[begin];
+         ++end) {
+      const ContactMaterial& m = c.material[end];
+      const double f = m.stiffness * std::max(0.0, -c.distance[end]);
+      if (!(m.area > 0) || !(f > 0)) continue;
+      area += m.area;
+      force += f;
+      stiffness += m.stiffness;
+      most = std::max(most, f / m.area);
+      centre += f * c.p_WC[end];
+    }
+    if (force > 0) {
+      if (!has_head)
+        fmt::print("patches: {:>10}  {:>10}  {:>12}  {:>12}  {:>27}  {:>6}  {}\n", "area [cm2]", "force [N]",
+                   "k [N/m]", "most p [Pa]", "centre of pressure [m]", "points", "shapes a, b");
+      has_head = true;
+      centre /= force;
+      fmt::print("         {:10.4g}  {:10.5g}  {:12.5g}  {:12.5g}  {:8.4f} {:8.4f} {:8.4f}   {:6}  {}, {}\n",
+                 1e4 * area, force, stiffness, most, centre.x(), centre.y(), centre.z(), end - begin,
+                 model.shapes[c.shape_a[begin]].name, model.shapes[c.shape_b[begin]].name);
+    }
+    begin = end;
   }
 }
 
@@ -105,7 +138,10 @@ int contacts(const ContactsOptions& options) {
   Contacts found;
   collide(model, placement, &workspace, &found);
   print_contacts(model, found, options.json);
-  if (!options.json) print_first_step(model, state);
+  if (!options.json) {
+    print_patches(model, found);
+    print_first_step(model, state);
+  }
   return kOk;
 }
 

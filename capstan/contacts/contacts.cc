@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/covered.h"
 #include "capstan/contacts/hits.h"
+#include "capstan/contacts/patches.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/physics/physics.h"
 
@@ -143,6 +144,14 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
 bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
               const Approach& approach, double margin, int first, int id, Block* block) {
   std::vector<ContactPoint>& points = block->points;
+  if (has_patch(model.shapes[a], model.shapes[b])) {
+    const int material = static_cast<int>(block->materials.size());
+    if (replace_by_patch(model, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), first, block)) {
+      add_patch_hits(model, a, approach.travel_a, b, approach.travel_b, id, first, material,
+                     ContactKind::touching, block);
+      return true;
+    }
+  }
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
   };
@@ -255,10 +264,12 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
   m.stiffness = is_soft_a == is_soft_b ? in_series(a.stiffness, b.stiffness)
                 : is_soft_a            ? a.stiffness
                                        : b.stiffness;
-  // A body's share of the yielding is k_other / (k_a + k_b).
-  const double share_a = std::isinf(a.stiffness)   ? (std::isinf(b.stiffness) ? 0.5 : 0)
-                         : std::isinf(b.stiffness) ? 1
-                                                   : b.stiffness / (a.stiffness + b.stiffness);
+  // A body's share of the yielding is k_other / (k_a + k_b); over a patch, that of the moduli.
+  const bool patch = has_patch(a, b);
+  const double k_a = patch ? a.modulus : a.stiffness, k_b = patch ? b.modulus : b.stiffness;
+  const double share_a = std::isinf(k_a)   ? (std::isinf(k_b) ? 0.5 : 0)
+                         : std::isinf(k_b) ? 1
+                                           : k_b / (k_a + k_b);
   m.dissipation = share_a * ma.dissipation + (1 - share_a) * mb.dissipation;
   const bool from_step = ma.relaxation_time < 0 || mb.relaxation_time < 0;
   m.relaxation_time = from_step ? std::max(ma.relaxation_time, mb.relaxation_time)

@@ -13,6 +13,7 @@
 #include "capstan/contacts/broad_phase.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/geometry/contact_point.h"
+#include "capstan/geometry/patch.h"
 #include "capstan/geometry/ray_cast.h"
 #include "capstan/model/model.h"
 #include "capstan/model/stage_scope.h"
@@ -32,6 +33,7 @@ struct ContactMaterial {
   const FrictionTensor* tensor =
       nullptr;  // of shape a, else of b, else null; direction in that shape's frame
   bool tensor_of_a = true;
+  double area = 0;  // [m^2] of the patch that the contact stands for (patches.h); 0: a point
   bool operator==(const ContactMaterial&) const = default;
 };
 ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b);
@@ -115,6 +117,7 @@ struct CollisionWorkspace {
     std::vector<Waiting> waiting;            // pairs that come near only if one of them stops
     std::vector<Hit> old_hits;               // scratch memory of where pairs meet
     std::vector<ContactPoint> scratch;
+    PatchWorkspace patch;
   };
   std::vector<Block> blocks;
   // What the first look at each pair found, in the order of pairs: its hits, or else that it waits.

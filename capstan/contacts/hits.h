@@ -32,6 +32,12 @@ struct Approach {
   double reach() const {
     return std::sqrt(most([](const Vec3& motion) { return motion.squaredNorm(); })) + around;
   }
+  // [m] how much nearer they may come, whichever of them is stopped.
+  double nearer() const {
+    const double way =
+        std::max({travel_a.squaredNorm(), travel_b.squaredNorm(), (travel_b - travel_a).squaredNorm()});
+    return std::sqrt(way) + around;
+  }
   bool may_meet(const Aabb& a, const Aabb& b, double margin) const {
     margin = std::max(margin, around);
     return most([&](const Vec3& motion) { return overlaps(a, sweep(b, motion, margin)); });

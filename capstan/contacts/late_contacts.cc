@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/hits.h"
 #include "capstan/contacts/meet.h"
+#include "capstan/contacts/patches.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 
@@ -13,6 +14,8 @@ namespace capstan {
 namespace {
 
 constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  // for one thread at a time
+
+constexpr double kLatePatch = 0.5;  // of how deep a patch can be: it needs no late points up to there
 
 // [m] of overlap of a pair that is left alone now.
 double tolerance_of(const LateWorkspace& w, const ColliderPair& pair) {
@@ -260,12 +263,16 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
                         point_velocity(model, placement, *w, link_a, p));
     };
     double start = kInfinity, told = 0;  // [m] least distances: before the step; after it, or zero
+    bool is_patch = false;
     each_contact(model, *contacts, a, b, [&](int i) {
+      is_patch = is_patch || contacts->material[i].area > 0;
       const double rate = speed(contacts->p_WC[i], contacts->normal[i]) + contacts->gap_rate[i];
       start = std::min(start, contacts->distance[i]);
       told = std::min(told, contacts->distance[i] + dt * rate);
     });
     if (deepest >= told - kLateGrowth * tolerance) continue;
+    // The points of a patch are where its pressure is, not where it is deepest.
+    if (is_patch && -deepest < kLatePatch * patch_reach(model.shapes[a], model.shapes[b])) continue;
     const ContactMaterial material = combine_materials(model, a, b);
     if (!(start <= material.margin)) {  // apart at the beginning
       const auto moving = [&](int shape) {

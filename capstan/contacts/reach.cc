@@ -6,6 +6,7 @@
 
 #include "capstan/contacts/hits.h"
 #include "capstan/contacts/meet.h"
+#include "capstan/contacts/patches.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/math/lanes.h"
@@ -21,6 +22,9 @@ using Form = CollisionWorkspace::Form;
 
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kObjectsInBlock = 64;
+
+// A patch that comes nearer in the step by this many times its depth is one of the end, not the beginning.
+constexpr double kDeeperPatch = 3;
 
 const Collider& collider_of(const Model& model, const CollisionWorkspace& w, int i) {
   const int flexible = w.forms[i].flexible;
@@ -135,10 +139,11 @@ void copy_hits(const std::vector<Block>& old_blocks, const Found& old, int id, B
     hit.is_reused = true;
     hit.block = id;
     hit.point = static_cast<int>(block->points.size()) - 1;
-    hit.material = static_cast<int>(block->materials.size());
+    // One for the pair, or one for each point of a patch.
+    if (k == old.hit_begin || from.hits[k].material != from.hits[k - 1].material)
+      block->materials.push_back(from.materials[from.hits[k].material]);
+    hit.material = static_cast<int>(block->materials.size()) - 1;
   }
-  if (old.hit_begin < old.hit_end)
-    block->materials.push_back(from.materials[from.hits[old.hit_begin].material]);
 }
 
 // Bodies that move together do not come nearer, unless one of them is stopped in this step, which only
@@ -219,6 +224,41 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
+// Patches of a block that the velocities of the beginning make much deeper within the step take the place of
+// those of the beginning (patches.h). Whether this one's did.
+bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
+                 std::span<const Hit> old, int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
+  const auto moving = [&](int shape, int collider) {
+    return moving_shape(model, placement, shape, w->X_WS[collider], forecast.velocity->V, forecast.dt);
+  };
+  const MovingShape A = moving(a, i), B = moving(b, j);
+  double depth = 0, closing = 0;
+  for (const Hit& hit : old) {
+    const ContactPoint& p = block->points[hit.point];
+    depth = std::max(depth, -p.distance);
+    closing = std::max(closing, -calc_opening(A, B, p.normal, p.p_A));
+  }
+  if (closing < kDeeperPatch * depth) return false;
+  const int point = static_cast<int>(block->points.size()),
+            material = static_cast<int>(block->materials.size());
+  if (depth + closing < patch_reach(model.shapes[a], model.shapes[b])) {
+    if (!add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) return false;
+    add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching,
+                   block);
+    return true;
+  }
+  // It would be through: points hold it.
+  collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->points);
+  if (static_cast<int>(block->points.size()) == point) return false;
+  block->materials.push_back(combine_materials(model, a, b));
+  add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching, block);
+  for (std::size_t k = block->hits.size() - (block->points.size() - point); k < block->hits.size(); ++k)
+    block->hits[k].material = material;
+  return true;
+}
+
 // Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
 // [begin, end).
 void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
@@ -226,7 +266,12 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
   constexpr double kSlack = 2;  // of how deep the links stand
   Block* block = &w->blocks[id];
   const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_reused; };
-  if (std::none_of(block->hits.begin(), block->hits.end(), is_apart)) return;
+  const auto is_patch = [&](const Hit& hit) {
+    return hit.kind == ContactKind::touching && !hit.is_reused && block->materials[hit.material].area > 0;
+  };
+  if (std::none_of(block->hits.begin(), block->hits.end(),
+                   [&](const Hit& hit) { return is_apart(hit) || is_patch(hit); }))
+    return;
   std::swap(block->hits, block->old_hits);
   block->hits.clear();
   for (int k = begin; k < end; ++k) {
@@ -235,7 +280,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     found.hit_begin = static_cast<int>(block->hits.size());
     const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
     if (!apart) {
-      block->hits.insert(block->hits.end(), old.begin(), old.end());
+      if (old.empty() || !is_patch(old[0]) || !renew_patch(model, placement, forecast, found, old, id, w))
+        block->hits.insert(block->hits.end(), old.begin(), old.end());
       found.hit_end = static_cast<int>(block->hits.size());
       continue;
     }
@@ -243,6 +289,15 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     const MovingShape A = moving_shape(model, placement, a, w->X_WS[i], w->V_led, forecast.dt);
     const MovingShape B = moving_shape(model, placement, b, w->X_WS[j], w->V_led, forecast.dt);
+    if (has_patch(model.shapes[a], model.shapes[b])) {
+      const int point = static_cast<int>(block->points.size());
+      const int material = static_cast<int>(block->materials.size());
+      if (add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) {
+        add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::met, block);
+        found.hit_end = static_cast<int>(block->hits.size());
+        continue;
+      }
+    }
     const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
     const double slack = kSlack * std::max(depth(link_a), depth(link_b));
     const int first = static_cast<int>(block->points.size());
@@ -264,8 +319,16 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const bool glides =
           forecast.glides &&
           glides_on(model, placement, forecast, block->points[old[0].point], a, A, b, B, &block->scratch);
-      for (const Hit& hit : old) {
-        if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;
+      const int point = static_cast<int>(block->points.size());
+      const int material = static_cast<int>(block->materials.size());
+      if (glides && has_patch(model.shapes[a], model.shapes[b]) &&
+          add_gliding_patch(model, a, w->X_WS[i], b, w->X_WS[j], block->points[old[0].point], block)) {
+        add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::gliding,
+                       block);
+      } else {
+        for (const Hit& hit : old) {
+          if (glides) block->hits.emplace_back(hit).kind = ContactKind::gliding;
+        }
       }
       found.waits = !glides && link_a != 0 && link_b != 0;
       if (found.waits) block->waiting.push_back({found.pair, found.apart});

@@ -190,6 +190,19 @@ std::shared_ptr<const TriangleMesh> mesh_of(const Shape& shape) {
   return nullptr;
 }
 
+std::string point_list(const std::vector<Vec3>& points) {
+  std::string text;
+  for (const Vec3& p : points) text += (text.empty() ? "" : ", ") + numbers(p);
+  return "[" + text + "]";
+}
+
+std::string tets_text(const TetMesh& mesh) {
+  std::string tets;
+  for (const auto& [a, b, c, d] : mesh.tets)
+    tets += fmt::format("{}[{}, {}, {}, {}]", tets.empty() ? "" : ", ", a, b, c, d);
+  return "{vertices: " + point_list(mesh.vertices) + ", tets: [" + tets + "]}";
+}
+
 std::string shape_text(const ShapeInstance& shape, const std::map<const TriangleMesh*, std::string>& files) {
   const TriangleMesh* mesh = mesh_of(shape.shape).get();
   if (mesh && !files.count(mesh)) {
@@ -213,16 +226,15 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
   map.scalar("margin", shape.margin, 0);
   map.vec3("surface_velocity", shape.surface_velocity, Vec3::Zero())
       .vec3("surface_spin", shape.surface_spin, Vec3::Zero());
+  if (shape.patch.contact) map.add("contact", kContactModelNames[static_cast<int>(*shape.patch.contact)]);
+  map.scalar("patch_rings", shape.patch.rings, plain.patch.rings);
+  map.scalar("patch_points", shape.patch.points, plain.patch.points);
+  map.scalar("thickness", shape.patch.thickness, plain.patch.thickness);
+  if (shape.patch.tets) map.add("tets", tets_text(*shape.patch.tets));
   const std::array<float, 4> rgba = drawn_color(shape.rgba);
   if (rgba != plain.rgba)
     map.add("color", fmt::format("[{}, {}, {}, {}]", rgba[0], rgba[1], rgba[2], rgba[3]));
   return "  - " + map.str() + "\n";
-}
-
-std::string point_list(const std::vector<Vec3>& points) {
-  std::string text;
-  for (const Vec3& p : points) text += (text.empty() ? "" : ", ") + numbers(p);
-  return "[" + text + "]";
 }
 
 std::string attachment_text(const RodAttachment& a) {
@@ -288,11 +300,8 @@ std::string soft_body_text(const SoftBodySpec& body) {
   const SoftBodySpec plain;
   FlowMap map, damping;
   map.text("name", body.name).text("body", body.body, kWorld);
-  std::string tets, list;
-  for (const auto& [a, b, c, d] : body.mesh->tets)
-    tets += fmt::format("{}[{}, {}, {}, {}]", tets.empty() ? "" : ", ", a, b, c, d);
-  map.add("mesh", "{vertices: " + point_list(body.mesh->vertices) + ", tets: [" + tets + "]}")
-      .pose(body.pose);
+  std::string list;
+  map.add("mesh", tets_text(*body.mesh)).pose(body.pose);
   if (body.element != plain.element) map.add("element", "quadratic");
   constexpr const char* names[] = {"linear_corotational", "corotated", "neo_hookean",
                                    "saint_venant_kirchhoff"};
@@ -340,6 +349,8 @@ std::string material_text(const Material& material) {
   map.scalar("stiction_tolerance", material.stiction_tolerance, plain.stiction_tolerance);
   map.scalar("restitution", material.restitution, plain.restitution);
   map.scalar("restitution_threshold", material.restitution_threshold, plain.restitution_threshold);
+  if (material.contact != plain.contact)
+    map.add("contact", kContactModelNames[static_cast<int>(material.contact)]);
   map.scalar("elastic_modulus", material.elastic_modulus, plain.elastic_modulus);
   return "  - " + map.str() + "\n";
 }

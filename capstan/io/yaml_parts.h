@@ -52,6 +52,9 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
 void read_color(YamlFields* fields, std::array<float, 4>* rgba);
 void read_rods(YamlReader* reader, YamlFields* root);
 void read_soft_bodies(YamlReader* reader, YamlFields* root);
+// `key: {vertices: [[x, y, z], ...], tets: [[0, 1, 2, 3], ...]}` of what `fields` reads; null with an error.
+std::shared_ptr<const TetMesh> read_inline_tets(const YamlFields& fields, const YamlNode& node,
+                                                const std::string& key);
 void read_site(YamlReader* reader, const YamlNode& node, const std::string* body);
 void read_body(YamlReader* reader, const YamlNode& node, const std::string* parent, const std::string& place);
 // A joint's map (or only its type as a word); starting values go to `initial`.

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "capstan/io/mesh_file.h"
+#include "capstan/io/tet_file.h"
 #include "capstan/io/yaml_parts.h"
 #include "capstan/math/rotation.h"
 
@@ -122,6 +123,14 @@ void read_friction_tensor(YamlFields* fields, std::optional<FrictionTensor>* ten
   *tensor = value;
 }
 
+bool read_contact_model(YamlFields* fields, ContactModel* contact) {
+  int choice = 0;
+  if (!fields->choice("contact", {kContactModelNames.begin(), kContactModelNames.end()}, &choice))
+    return false;
+  *contact = static_cast<ContactModel>(choice);
+  return true;
+}
+
 void read_material(YamlReader* reader, const YamlNode& node) {
   YamlFields fields(reader->source, node, "material");
   Material material;
@@ -141,8 +150,7 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   fields.number("restitution", &material.restitution, kNotNegative);
   fields.number("restitution_threshold", &material.restitution_threshold, kNotNegative);
   fields.number("elastic_modulus", &material.elastic_modulus, kPositiveOrInfinite);
-  fields.no_effect("elastic_modulus", "bodies touch at points, and pressure fields are not simulated yet",
-                   "write 'stiffness: ...' [N/m], or remove it");
+  read_contact_model(&fields, &material.contact);
   fields.done();
   reader->scene.materials.push_back(std::move(material));
 }
@@ -263,10 +271,8 @@ bool read_height_field(YamlFields* fields, HeightField* field) {
   return true;
 }
 
-bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
-  bool ok = true;
-  std::string file;
-  need(fields, fields->text("file", &file), "file", &ok);
+// `scale` of a mesh: a number or three.
+Vec3 read_scale(YamlFields* fields) {
   Vec3 scale = Vec3::Ones();
   if (const YamlNode* node = fields->find("scale")) {
     if (node->kind == YamlNode::Kind::list) {
@@ -277,6 +283,14 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
       scale = Vec3::Constant(factor);
     }
   }
+  return scale;
+}
+
+bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
+  bool ok = true;
+  std::string file;
+  need(fields, fields->text("file", &file), "file", &ok);
+  const Vec3 scale = read_scale(fields);
   int kind = 0;
   fields->choice("kind", {"convex", "surface", "signed_distance"}, &kind);
   double resolution = SignedDistanceMesh{}.resolution;
@@ -305,6 +319,28 @@ bool read_mesh_shape(YamlReader* reader, YamlFields* fields, Shape* shape) {
                                 static_cast<int>(std::clamp(resolution, 4.0, 512.0))};  // told above
   }
   return true;
+}
+
+void read_patch_options(YamlReader* reader, YamlFields* fields, PatchOptions* patch) {
+  if (ContactModel contact; read_contact_model(fields, &contact)) patch->contact = contact;
+  long count = 0;
+  if (fields->integer("patch_rings", 2, 16, &count)) patch->rings = static_cast<int>(count);
+  if (fields->integer("patch_points", 0, 1000000, &count)) patch->points = static_cast<int>(count);
+  fields->number("thickness", &patch->thickness, kPositive);
+  const YamlNode* tets = fields->find("tets");
+  if (tets == nullptr) return;
+  if (tets->kind == YamlNode::Kind::map) {
+    patch->tets = read_inline_tets(*fields, *tets, "tets");
+    return;
+  }
+  std::string file;
+  if (!fields->text("tets", &file)) return;
+  const auto read = read_tets(reader->beside(file), 1, fields->where("tets"), reader->source.diagnostics);
+  if (!read) return;
+  TetMesh scaled = *read;
+  const Vec3 scale = read_scale(fields);
+  for (Vec3& v : scaled.vertices) v = v.cwiseProduct(scale);
+  patch->tets = std::make_shared<const TetMesh>(cleaned(scaled));
 }
 
 bool read_geometry(YamlReader* reader, YamlFields* fields, const std::string& type, ShapeInstance* shape) {
@@ -368,7 +404,7 @@ void tell_unused_keys(const YamlReader& reader, const ShapeInstance& shape, bool
   }
   if (shape.collides) return;
   for (const char* key :
-       {"material", "group_bits", "mask_bits", "margin", "surface_velocity", "surface_spin"}) {
+       {"material", "group_bits", "mask_bits", "margin", "surface_velocity", "surface_spin", "contact"}) {
     fields->no_effect(key, "the shape does not collide", "remove it");
   }
 }
@@ -431,6 +467,7 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
   fields.number("margin", &shape.margin, kNotNegative);
   fields.vec3("surface_velocity", &shape.surface_velocity);
   fields.vec3("surface_spin", &shape.surface_spin);
+  read_patch_options(reader, &fields, &shape.patch);
   read_color(&fields, &shape.rgba);
   fields.done();
   if (!ok) return -1;

@@ -9,6 +9,38 @@
 #include "capstan/scene/soft_body.h"
 
 namespace capstan {
+std::shared_ptr<const TetMesh> read_inline_tets(const YamlFields& body, const YamlNode& node,
+                                                const std::string& key) {
+  YamlFields fields(body.source(), node, body.of(key));
+  if (node.kind != YamlNode::Kind::map) return nullptr;
+  TetMesh mesh;
+  bool ok = true;
+  std::vector<double> x;
+  fields.each("vertices", [&](const YamlNode& item) {
+    x.clear();
+    ok = ok && read_numbers(body.source(), item, "a vertex of " + fields.what(), 3, 3, kAny, &x);
+    if (ok) mesh.vertices.push_back({x[0], x[1], x[2]});
+  });
+  const double count = static_cast<double>(mesh.vertices.size());
+  fields.each("tets", [&](const YamlNode& item) {
+    x.clear();
+    ok = ok && read_numbers(body.source(), item, "a tet of " + fields.what(), 4, 4, kNotNegative, &x);
+    std::array<int, 4> tet = {};
+    for (int k = 0; ok && k < 4; ++k) {
+      ok = x[k] == std::floor(x[k]) && x[k] < count;
+      if (!ok) {
+        fields.error(item, fmt::format("a tet of {} has vertex {:g} of {:g}", fields.what(), x[k], count),
+                     "write whole numbers from 0 up");
+        return;
+      }
+      tet[k] = static_cast<int>(x[k]);
+    }
+    if (ok) mesh.tets.push_back(tet);
+  });
+  fields.done();
+  return ok ? std::make_shared<const TetMesh>(std::move(mesh)) : nullptr;
+}
+
 namespace {
 
 constexpr long kMostCells = 1000;               // along one direction
@@ -54,38 +86,6 @@ bool read_cells(YamlFields* fields, const std::vector<double>& sizes, std::vecto
   return true;
 }
 
-// `mesh: {vertices: [[x, y, z], ...], tets: [[0, 1, 2, 3], ...]}`.
-std::shared_ptr<const TetMesh> read_inline_mesh(const YamlFields& body, const YamlNode& node) {
-  YamlFields fields(body.source(), node, body.of("mesh"));
-  if (node.kind != YamlNode::Kind::map) return nullptr;
-  TetMesh mesh;
-  bool ok = true;
-  std::vector<double> x;
-  fields.each("vertices", [&](const YamlNode& item) {
-    x.clear();
-    ok = ok && read_numbers(body.source(), item, "a vertex of " + fields.what(), 3, 3, kAny, &x);
-    if (ok) mesh.vertices.push_back({x[0], x[1], x[2]});
-  });
-  const double count = static_cast<double>(mesh.vertices.size());
-  fields.each("tets", [&](const YamlNode& item) {
-    x.clear();
-    ok = ok && read_numbers(body.source(), item, "a tet of " + fields.what(), 4, 4, kNotNegative, &x);
-    std::array<int, 4> tet = {};
-    for (int k = 0; ok && k < 4; ++k) {
-      ok = x[k] == std::floor(x[k]) && x[k] < count;
-      if (!ok) {
-        fields.error(item, fmt::format("a tet of {} has vertex {:g} of {:g}", fields.what(), x[k], count),
-                     "write whole numbers from 0 up");
-        return;
-      }
-      tet[k] = static_cast<int>(x[k]);
-    }
-    if (ok) mesh.tets.push_back(tet);
-  });
-  fields.done();
-  return ok ? std::make_shared<const TetMesh>(std::move(mesh)) : nullptr;
-}
-
 // box, cylinder, ball, file or mesh. Null when there is none that can be used.
 std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body) {
   const std::vector<std::string> kinds = {"box", "cylinder", "ball", "file", "mesh"};
@@ -103,7 +103,7 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
     if (!body->text("file", &file)) return nullptr;
     return read_tets(reader->beside(file), scale, body->where("file"), reader->source.diagnostics);
   }
-  if (const YamlNode* node = body->find("mesh")) return read_inline_mesh(*body, *node);
+  if (const YamlNode* node = body->find("mesh")) return read_inline_tets(*body, *node, "mesh");
   for (const std::string& kind : {kinds[0], kinds[1], kinds[2]}) {
     const YamlNode* node = body->find(kind);
     if (!node) continue;

@@ -43,6 +43,7 @@ struct ModelCompiler {
   // What hangs on the trees (compile_shapes.cc, compile_parts.cc, fingerprint.cc).
   void compile_materials();
   void compile_shapes();
+  void compile_patches();
   void compile_sites();
   void compile_transmissions();
   void compile_rods();

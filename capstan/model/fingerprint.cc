@@ -1,5 +1,6 @@
 // What a saved state depends on, in 64 bits: states of another model are refused by it.
 #include "capstan/base/hash.h"
+#include "capstan/geometry/pressure_field.h"
 #include "capstan/model/compiler.h"
 #include "capstan/physics/physics.h"
 
@@ -67,6 +68,12 @@ void ModelCompiler::compute_fingerprint() {
     hash.add(shape.collider.half_box.data(), sizeof shape.collider.half_box);
     for (const double x : {shape.collider.rounding, shape.margin, shape.stiffness}) hash.add(x);
     for (int i = 0; i < 3; ++i) hash.add(shape.surface_velocity[i]), hash.add(shape.surface_spin[i]);
+    if (shape.field != nullptr) {
+      for (const double x : {shape.modulus, shape.field->depth}) hash.add(x);
+      for (const int x :
+           {shape.field->rings, shape.patch_points, static_cast<int>(shape.field->list.cells.size())})
+        hash.add(static_cast<std::int64_t>(x));
+    }
     hash.add(static_cast<std::int64_t>(shape.collides) << 1 | static_cast<std::int64_t>(shape.material) << 2);
   }
   for (const Material& m : model.materials) {

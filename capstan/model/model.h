@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@
 #include "capstan/scene/scene.h"
 
 namespace capstan {
+
+struct PressureField;  // geometry/pressure_field.h
 
 enum class StageType : std::uint8_t { revolute, prismatic, screw, ball, free };
 
@@ -154,6 +157,9 @@ struct ModelShape {
   Collider collider;       // for the collision engine; empty when it does not collide
   int flexible = -1;       // in Model::flexible_shapes: `collider` is its form at the start only
   SurfacePart part = SurfacePart::none;
+  std::shared_ptr<const PressureField> field;  // for patches; null: it touches at points
+  double modulus = kInfinity;                  // E [Pa] of its pressure; infinite: rigid
+  int patch_points = 0;                        // PatchOptions::points
   // Shapes of the same link that touch or overlap this one, so that they may cover parts of its surface
   // (contacts/covered.h).
   std::vector<int> neighbours;

@@ -132,6 +132,13 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   ContactInput in;
   in.distance = contacts.distance[i];
   in.stiffness = m.stiffness;
+  if (const double e = traits(acting_normal_law(o)).exponent; m.area > 0 && e != 1) {
+    // A patch has the force and stiffness that its pressure tells: a law with k x^e has them at another depth
+    // x. Ahead of the touch, it has that force where the velocity of now leads.
+    const double x = -in.distance, led = std::max(x - dt * v0.z(), 1e-9);
+    in.distance *= x > 0 ? e : 1;
+    in.stiffness *= x > 0 ? x * std::pow(e * x, -e) : std::pow(led, 1 - e);
+  }
   in.dissipation = m.dissipation;
   in.relaxation_time = m.relaxation_time;
   in.friction = m.friction;

@@ -23,6 +23,8 @@ namespace capstan {
 
 inline constexpr const char* kWorld = "world";
 
+struct TetMesh;  // geometry/tet_mesh.h
+
 struct Pose {
   Vec3 position = Vec3::Zero();       // [m] in the parent frame
   Vec4 quat_wxyz = Vec4(1, 0, 0, 0);  // unit; readers normalize
@@ -98,6 +100,12 @@ struct FrictionTensor {
   Vec3 direction = Vec3(1, 0, 0);  // in the frame of the shape; projected to the contact plane
 };
 
+// How shapes touch: at points, or over a patch where their pressure fields are equal
+// (geometry/pressure_field.h). Two shapes have a patch if both ask for it and one of them at least is not
+// rigid.
+enum class ContactModel { point, patch };
+inline constexpr std::array<const char*, 2> kContactModelNames = {"point", "patch"};
+
 struct Material {
   std::string name;
   Source where;
@@ -113,7 +121,8 @@ struct Material {
   double stiction_tolerance = 1e-5;     // v_s [m/s]
   double restitution = 0;               // e: an impact at speed u is left at e u; 0 to 1
   double restitution_threshold = 0.05;  // [m/s] slower impacts do not bounce
-  double elastic_modulus = 1e7;         // [Pa] for pressure-field contact
+  ContactModel contact = ContactModel::point;
+  double elastic_modulus = 1e7;  // E [Pa] of patches: the pressure where the field is 1; infinite: rigid
 };
 
 // What holds between two materials, or (kind shapes) two named shapes, in place of the combination rule.
@@ -124,6 +133,15 @@ struct PairOverride {
   Source where;
   std::optional<double> stiffness, dissipation, relaxation_time, friction, restitution, margin;
   std::optional<FrictionTensor> friction_tensor;  // direction in the frame of a's shape
+};
+
+// How a shape takes part in patches.
+struct PatchOptions {
+  std::optional<ContactModel> contact;  // absent: as its material says
+  int rings = 3;                        // of facets of a round shape, from the middle of a patch outwards
+  int points = 0;                       // a patch of more contact points is reduced to so many; 0: all stay
+  double thickness = 0.1;               // [m] of the layer of a half space that yields
+  std::shared_ptr<const TetMesh> tets;  // the inside of a mesh that is not convex; null: it is rigid
 };
 
 struct ShapeInstance {
@@ -143,6 +161,7 @@ struct ShapeInstance {
   // The surface moves along itself (a belt, a turntable) at surface_velocity [m/s] + surface_spin [rad/s] x
   // r, r from the shape's origin, both in the shape's frame; its part along the normal does nothing.
   Vec3 surface_velocity = Vec3::Zero(), surface_spin = Vec3::Zero();
+  PatchOptions patch;
   std::array<float, 4> rgba = {0.6f, 0.6f, 0.65f, 1.0f};
 };
 

@@ -31,6 +31,7 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       f.normal_W = contacts.normal[i];
       f.distance = contacts.distance[i];
       f.kind = contacts.kind[i];
+      f.area = contacts.material[i].area;
       f.normal_force = gamma.z() / problem.dt;
       f.friction_W = R.leftCols<2>() * gamma.head<2>() / problem.dt;
       f.slip_W = R.leftCols<2>() * (v + problem.contacts[i].bias).head<2>();
@@ -68,6 +69,36 @@ void sum_contact_forces(const Model& model, const std::vector<ContactForce>& for
     at->force_W += sign * f.force_W();
     at->friction_W += sign * f.friction_W;
     at->torque_W += sign * cross(f.p_W, f.force_W());
+  }
+}
+
+void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<PatchForce>* patches) {
+  patches->clear();
+  const auto presses = [](const ContactForce& f) { return f.area > 0 && f.normal_force > 0; };
+  for (std::size_t begin = 0; begin < forces.size();) {
+    std::size_t end = begin;
+    PatchForce patch{forces[begin].shape_a, forces[begin].shape_b};
+    for (;
+         end < forces.size() && forces[end].shape_a == patch.shape_a && forces[end].shape_b == patch.shape_b;
+         ++end) {
+      const ContactForce& f = forces[end];
+      if (!presses(f)) continue;
+      ++patch.points;
+      patch.area += f.area;
+      patch.normal_force += f.normal_force;
+      patch.largest_pressure = std::max(patch.largest_pressure, f.normal_force / f.area);
+      patch.centre_W += f.normal_force * f.p_W;
+      patch.force_W += f.force_W();
+    }
+    if (patch.points > 0) {
+      patch.centre_W /= patch.normal_force;
+      for (std::size_t i = begin; i < end; ++i) {
+        if (presses(forces[i]))
+          patch.moment_W += cross(Vec3(forces[i].p_W - patch.centre_W), forces[i].force_W());
+      }
+      patches->push_back(patch);
+    }
+    begin = end;
   }
 }
 

@@ -22,6 +22,8 @@ struct ContactForce {
   ContactRegion region = ContactRegion::open;
   ContactKind kind = ContactKind::touching;  // how it was found; what is withdrawn has no force
 
+  double area = 0;  // [m^2] of the patch that it stands for; 0: a point
+
   Vec3 force_W() const { return normal_force * normal_W + friction_W; }
 };
 
@@ -35,11 +37,26 @@ struct BodyPairForce {
   Vec3 torque_W = Vec3::Zero();    // [N m] on b about the world's origin
 };
 
+// A patch of two shapes (docs/patches.md): what its points do together.
+struct PatchForce {
+  int shape_a = 0, shape_b = 0;
+  int points = 0;
+  double area = 0;               // [m^2]
+  double normal_force = 0;       // [N] sum of the normal forces
+  double largest_pressure = 0;   // [Pa] of any of its points, in this step
+  Vec3 centre_W = Vec3::Zero();  // [m] of pressure
+  Vec3 force_W = Vec3::Zero();   // [N] on b
+  Vec3 moment_W = Vec3::Zero();  // [N m] on b about the centre
+};
+
 // One for each contact of workspace.contacts, in that order.
 void calc_contact_forces(const Workspace& workspace, std::vector<ContactForce>* forces);
 
 // The same summed over each pair of bodies, ordered by (a, b).
 void sum_contact_forces(const Model& model, const std::vector<ContactForce>& forces,
                         std::vector<BodyPairForce>* pairs);
+
+// The patches among these contacts that press, in their order.
+void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<PatchForce>* patches);
 
 }  // namespace capstan

@@ -168,7 +168,10 @@ struct Withdrawal {
     if (meeting.kind != Meeting::Kind::none &&
         (gap <= margin + kLittle * kLateTolerance * size || was_replaced(a, b)))
       return false;
-    const ContactMaterial material = contacts.material[pair[0].contact];
+    // Points take the place of a patch, too.
+    const bool was_patch = contacts.material[pair[0].contact].area > 0;
+    const ContactMaterial material =
+        was_patch ? combine_materials(model, a, b) : contacts.material[pair[0].contact];
     take_back(pair);
     for (const ContactPoint& c : w.points) {
       add_late_contact(model, a, b, c, material, &contacts);

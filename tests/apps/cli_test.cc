@@ -159,6 +159,26 @@ shapes: [{{type: plane, name: floor}}]
   EXPECT_EQ(folder.capstan("check slab.yaml --strict").err, "");
 }
 
+TEST(Check, TellsPairsThatHaveNoPatch) {
+  const Folder folder;
+  write_text(folder / "pads.yaml", R"(capstan: 1
+materials: [{name: soft, contact: patch, elastic_modulus: 1e6}, {name: plain, stiffness: 1e6}]
+bodies:
+  - {name: a, position: [0, 0, 0.0499], joint: free, shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1, material: soft}}
+  - {name: b, position: [1, 0, 0.05], joint: free, shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1, material: plain}}
+shapes: [{type: height_field, name: ground, size: [4, 4], base: 0.5, heights: [[0, 0], [0, 0]], material: soft}]
+)");
+  const Outcome outcome = folder.capstan("check pads.yaml --strict");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_HAS(outcome.err, "note: shape 'ground' is rigid in patches");
+  EXPECT_HAS(outcome.err, "note: 2 pairs of shapes touch at points although one asks for patches");
+  EXPECT_HAS(outcome.err, "'b_box' has no patches");
+  // E A d / H = 1e6 * 0.01 * 1e-4 / 0.05, less the rim.
+  const Outcome contacts = folder.capstan("contacts pads.yaml");
+  EXPECT_HAS(contacts.out, "patches: area [cm2]");
+  EXPECT_HAS(contacts.out, "100       19.96");
+}
+
 TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {
   const Folder folder;
   std::istringstream names(folder.shell("capstan list | cut -d' ' -f1").out);

@@ -41,6 +41,14 @@ std::string slide(const std::string& place) {
          at("file");
 }
 
+// The same on patches, with a shape of its own.
+std::string patch_slide(const std::string& shape) {
+  return "materials: [{name: default, contact: patch}]\nbodies: [{name: a, position: [0, 0, 0.0498], joint: "
+         "{type: "
+         "free, initial_velocity: [0.5, 0.1, 0, 0, 0, 3]}, shape: {type: " +
+         shape + "%}}]\nshapes: [{type: half_space}]\n";
+}
+
 // With a law to which a contact that does not press yet is one of the last step.
 std::string lagged(std::string scene) {
   const std::string options = "options: {}";
@@ -289,6 +297,15 @@ std::vector<Case> cases() {
       {"shapes/margin", lagged(slide("ground")), "", ", margin: 0.01"},
       {"shapes/surface_velocity", slide("ground"), "", ", surface_velocity: [1, 0, 0]"},
       {"shapes/surface_spin", slide("ground"), "", ", surface_spin: [0, 0, 3]"},
+      {"shapes/contact", patch_slide("box, size: [0.1, 0.1, 0.1]"), "", ", contact: point"},
+      {"shapes/patch_rings", patch_slide("sphere, radius: 0.05"), "", ", patch_rings: 6"},
+      {"shapes/patch_points", patch_slide("sphere, radius: 0.05"), "", ", patch_points: 6"},
+      {"shapes/thickness",
+       "materials: [{name: default, contact: patch}]\n" +
+           drop("{type: box, size: [0.2, 0.2, 0.2]}", "{type: half_space%}"),
+       "", ", thickness: 0.01"},
+      {"shapes/tets", patch_slide("mesh, file: cube.obj, kind: signed_distance, resolution: 16"), "",
+       ", tets: cube.vtk"},
       // materials
       {"materials/stiffness", slide("material"), "", ", stiffness: 1e5"},
       {"materials/stiffness_per_kilogram", slide("material"), "", ", stiffness_per_kilogram: 1e5"},
@@ -305,7 +322,9 @@ std::vector<Case> cases() {
       {"materials/restitution_threshold",
        "materials: [{name: default, restitution: 0.5%}]\n" + drop("{type: sphere, radius: 0.1}"), "",
        ", restitution_threshold: 10"},
-      {"materials/elastic_modulus", slide("material"), "", ", elastic_modulus: 1e5"},
+      {"materials/contact", slide("material"), "", ", contact: patch"},
+      {"materials/elastic_modulus", slide("material"), ", contact: patch",
+       ", contact: patch, elastic_modulus: 1e5"},
       // models
       {"models/file", "models: [{name: x, file: %}]\n", "ball.yaml", "box.yaml"},
       {"models/parent",
@@ -510,6 +529,26 @@ class Effect : public testing::Test {
       std::ofstream(folder / name) << "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 " << (name[5] == '2' ? 2 : 1)
                                    << "\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
     }
+    // A cube of 10 cm, and twelve tets from its middle.
+    std::string points, triangles, tets, types;
+    for (int i = 0; i < 8; ++i)
+      points += fmt::format("{} {} {}\n", i & 1 ? 0.05 : -0.05, i & 2 ? 0.05 : -0.05, i & 4 ? 0.05 : -0.05);
+    constexpr int faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                                  {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+    for (const auto& f : faces) {
+      triangles += fmt::format("f {} {} {}\n", f[0] + 1, f[1] + 1, f[2] + 1);
+      tets += fmt::format("4 8 {} {} {}\n", f[0], f[1], f[2]);
+      types += "10\n";
+    }
+    std::ofstream(folder / "cube.vtk")
+        << "# vtk DataFile Version 2.0\ncube\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 9 double\n"
+        << points << "0 0 0\nCELLS 12 60\n"
+        << tets << "CELL_TYPES 12\n"
+        << types;
+    std::string vertices;
+    std::istringstream lines(points);
+    for (std::string line; std::getline(lines, line);) vertices += "v " + line + "\n";
+    std::ofstream(folder / "cube.obj") << vertices << triangles;
     std::ofstream(folder / "ball.yaml") << "capstan: 1\noptions: {gravity: [0, 0, -5]}\nbodies: [{name: a, "
                                            "joint: free, shape: {type: sphere, radius: 0.1}}]\n";
     std::ofstream(folder / "box.yaml")

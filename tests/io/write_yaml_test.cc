@@ -90,6 +90,7 @@ static void expect_same(const Material& a, const Material& b) {
   SAME(restitution);
   SAME(restitution_threshold);
   SAME(elastic_modulus);
+  SAME(contact);
 }
 static void expect_same(const PairOverride& a, const PairOverride& b) {
   SAME(kind);
@@ -157,6 +158,10 @@ static void expect_same(const ShapeInstance& a, const ShapeInstance& b) {
   SAME(group_bits);
   SAME(mask_bits);
   SAME(margin);
+  SAME(patch.contact);
+  SAME(patch.rings);
+  SAME(patch.points);
+  SAME(patch.thickness);
   SAME(rgba);
 }
 static void expect_same(const Site& a, const Site& b) {

@@ -395,6 +395,9 @@ TEST(CompileErrors, OfShapesAndMaterials) {
           {"threshold", [](Scene& s) { s.materials[0].restitution_threshold = -1; },
            "has restitution threshold -1"},
           {"E", [](Scene& s) { s.materials[0].elastic_modulus = -1; }, "has elastic modulus -1"},
+          {"rings", [](Scene& s) { s.shapes[0].patch.rings = 17; }, "shape 'hull' has 17 patch rings"},
+          {"points", [](Scene& s) { s.shapes[0].patch.points = 2; }, "shape 'hull' has patches of 2 points"},
+          {"thickness", [](Scene& s) { s.shapes[0].patch.thickness = 0; }, "shape 'hull' has thickness 0 m"},
           {"tensor",
            [](Scene& s) {
              s.materials[0].friction_tensor = {{0.5, -0.5, Vec3(1, 0, 0)}};

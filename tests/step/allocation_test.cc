@@ -64,12 +64,13 @@ TEST(Allocation, AHeapThatMaySleepAllocatesNothing) {
   expect_no_allocation_at_rest(true);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Scenes, Steps,
-    testing::Combine(testing::Values("humanoid.xml", "arm_hand.xml", "quadruped.yaml", "scissor_lift.yaml"),
-                     testing::Values(Integrator::explicit_euler, Integrator::symplectic_euler,
-                                     Integrator::semi_implicit, Integrator::implicit_euler,
-                                     Integrator::midpoint)));
+INSTANTIATE_TEST_SUITE_P(Scenes, Steps,
+                         testing::Combine(testing::Values("humanoid.xml", "arm_hand.xml", "quadruped.yaml",
+                                                          "scissor_lift.yaml", "patch_gripper.yaml"),
+                                          testing::Values(Integrator::explicit_euler,
+                                                          Integrator::symplectic_euler,
+                                                          Integrator::semi_implicit,
+                                                          Integrator::implicit_euler, Integrator::midpoint)));
 
 }  // namespace
 }  // namespace capstan

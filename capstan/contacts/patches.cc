@@ -1,0 +1,123 @@
+#include "capstan/contacts/patches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "capstan/contacts/meet.h"
+#include "capstan/geometry/collide.h"
+
+namespace capstan {
+namespace {
+
+// Of the depth at the end: points of a patch ahead that would have been deeper than this at the beginning,
+// where the shapes were apart, have not come the way that their normal tells.
+constexpr double kWrongWay = 0.25;
+
+constexpr double kMostPatchGap = 0.1;   // of how deep the patch can be: what is farther apart has no points
+constexpr double kGlidingDepth = 1e-3;  // of how deep the patch can be: of one that is held above itself
+
+const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
+  const auto begin = points.begin() + first;
+  const auto least = std::min_element(begin, points.end(), [](const ContactPoint& x, const ContactPoint& y) {
+    return x.distance < y.distance;
+  });
+  return least == points.end() || !(least->distance < 0) ? nullptr : &*least;
+}
+
+bool calc_patch_of(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                   const ContactPoint& deepest, double margin, PatchWorkspace* w) {
+  const ModelShape &A = model.shapes[a], &B = model.shapes[b];
+  const auto [low, high] = std::minmax(A.patch_points, B.patch_points);
+  return calc_patch({A.field.get(), X_WA, A.modulus}, {B.field.get(), X_WB, B.modulus},
+                    {deepest.normal, -deepest.distance, std::min(margin, kMostPatchGap * patch_reach(A, B)),
+                     low > 0 ? low : high},
+                    w);
+}
+
+void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* block) {
+  const ContactMaterial plain = combine_materials(model, a, b);
+  std::uint32_t id = 0;
+  for (const PatchPoint& p : block->patch.points) {
+    block->points.push_back({p.p, p.p, p.normal, p.distance(), id++});
+    ContactMaterial& m = block->materials.emplace_back(plain);
+    m.stiffness = p.stiffness;
+    m.area = p.area;
+  }
+}
+
+}  // namespace
+
+bool has_patch(const ModelShape& a, const ModelShape& b) {
+  return a.field != nullptr && b.field != nullptr && !(std::isinf(a.modulus) && std::isinf(b.modulus));
+}
+
+double patch_reach(const ModelShape& a, const ModelShape& b) {
+  const auto depth = [](const ModelShape& s) { return std::isinf(s.modulus) ? 0.0 : s.field->depth; };
+  return depth(a) + depth(b);
+}
+
+bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                      double margin, int first, CollisionWorkspace::Block* block) {
+  const ContactPoint* deepest = deepest_of(block->points, first);
+  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+    return false;
+  block->points.resize(first);
+  append_patch(model, a, b, block);
+  return true;
+}
+
+bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
+                     double margin, CollisionWorkspace::Block* block) {
+  if (combine_materials(model, a, b).restitution > 0) return false;
+  const Transform X_WA = A.pose(1), X_WB = B.pose(1);
+  block->scratch.clear();
+  collide(*A.collider, X_WA, *B.collider, X_WB, 0, &block->scratch);
+  const ContactPoint* deepest = deepest_of(block->scratch, 0);
+  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+    return false;
+  const int first = static_cast<int>(block->points.size());
+  const std::size_t first_material = block->materials.size();
+  append_patch(model, a, b, block);
+  // One point of the world for both bodies, as in meet.h.
+  const auto moves = [](const RigidMotion& m) { return !m.travel.isZero(0) || !m.turn.isZero(0); };
+  const Vec3 shift = (A.motion.travel + B.motion.travel) / (moves(A.motion) && moves(B.motion) ? 2 : 1);
+  for (std::size_t i = first; i < block->points.size(); ++i) {
+    ContactPoint& c = block->points[i];
+    const Vec3 p = c.p_A - shift;
+    c.distance -= calc_opening(A, B, c.normal, p);
+    c.p_A = c.p_B = p;
+    if (c.distance >= kWrongWay * deepest->distance) continue;
+    block->points.resize(first);
+    block->materials.resize(first_material);
+    return false;
+  }
+  return true;
+}
+
+bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                       const ContactPoint& nearest, CollisionWorkspace::Block* block) {
+  const double gap = nearest.distance + kGlidingDepth * patch_reach(model.shapes[a], model.shapes[b]);
+  Transform closed = X_WB;
+  closed.p -= gap * nearest.normal;
+  ContactPoint deepest = nearest;
+  deepest.distance -= gap;
+  if (!calc_patch_of(model, a, X_WA, b, closed, deepest, gap, &block->patch)) return false;
+  const std::size_t first = block->points.size();
+  append_patch(model, a, b, block);
+  for (std::size_t i = first; i < block->points.size(); ++i)
+    block->points[i].distance += gap * nearest.normal.dot(block->points[i].normal);
+  return true;
+}
+
+void add_patch_hits(const Model& model, int a, const Vec3& travel_a, int b, const Vec3& travel_b, int id,
+                    int point, int material, ContactKind kind, CollisionWorkspace::Block* block) {
+  for (int p = point; p < static_cast<int>(block->points.size()); ++p) {
+    const ContactPoint& c = block->points[p];
+    const bool is_ahead = kind == ContactKind::touching && c.distance > 0;
+    block->hits.push_back({model.shapes[a].link, model.shapes[b].link, a, b, id, p, material + p - point,
+                           false, false, is_ahead ? ContactKind::ahead : kind, std::max(0.0, c.distance),
+                           c.normal.dot(travel_a), -c.normal.dot(travel_b)});
+  }
+}
+
+}  // namespace capstan

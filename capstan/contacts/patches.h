@@ -1,0 +1,49 @@
+// Contacts that stand for patches of pressure fields (geometry/patch.h).
+//
+// A patch is found once in a step, as points are, and each of its points is a contact with a stiffness and
+// an area of its own. Where:
+//
+//   overlap at the beginning   the patch of the poses of the beginning. Its gaps go on linearly with the
+//                              velocities, its area stays. Where the velocities of the beginning make it
+//                              more than four times as deep, the patch of where they lead, as below.
+//   apart, and the free motion the patch of the poses at the end of the free motion, with the gaps that it
+//   makes them overlap         has at the beginning: phi0 = phi - n . (what the motion closes). A box that
+//                              lands meets the whole patch, with its own stiffness, in that very step.
+//   else                       points, as any two shapes have, with the stiffness of the materials: pairs
+//                              that bounce (restitution); that meet only if one of them is stopped; that go
+//                              through each other in the step, or deeper than their fields reach; late ones.
+#pragma once
+
+#include "capstan/contacts/contacts.h"
+#include "capstan/geometry/sweep.h"
+
+namespace capstan {
+
+// Whether two shapes touch over a patch: both have a field, and not both are rigid.
+bool has_patch(const ModelShape& a, const ModelShape& b);
+
+// [m] how deep their patch can be: as deep as the fields of those that are not rigid.
+double patch_reach(const ModelShape& a, const ModelShape& b);
+
+// The points of a pair that overlaps, those of the block from `first` on, give way to those of its patch, and
+// each gets a material of its own, the last ones of the block. `margin` [m] is how much nearer they may come
+// in the step: points ahead are within it. False, and nothing changed, where there is no patch.
+bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                      double margin, int first, CollisionWorkspace::Block* block);
+
+// The same for shapes that are apart and where these motions lead: appended, as seen from the beginning.
+// Hits of neither are made.
+bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
+                     double margin, CollisionWorkspace::Block* block);
+
+// The same for shapes that are apart and glide along each other (Forecast): the patch that they would have if
+// `nearest` were closed by a little more than its distance.
+bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                       const ContactPoint& nearest, CollisionWorkspace::Block* block);
+
+// The hits of the points of a patch, the last ones of block number `id` from `point` and `material` on. What
+// is found touching has points ahead, too.
+void add_patch_hits(const Model& model, int a, const Vec3& travel_a, int b, const Vec3& travel_b, int id,
+                    int point, int material, ContactKind kind, CollisionWorkspace::Block* block);
+
+}  // namespace capstan
