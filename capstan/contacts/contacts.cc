@@ -250,6 +250,7 @@ void spread_gap(const Model& model, double dt, int i, Contacts* c) {
     const Collider& collider = model.shapes[shape].collider;
     return std::isfinite(collider.bounding_radius) ? collider.half_box.minCoeff() : kInfinity;
   };
+  if (c->material[i].area > 0) return;  // a patch stands as deep as its load asks for
   if (c->distance[i] >= -kStandingDepth * std::min(width(c->shape_a[i]), width(c->shape_b[i]))) return;
   c->gap_rate[i] += c->distance[i] / dt;
   c->distance[i] = 0;
