@@ -81,10 +81,9 @@ fuzz: setup
 	@cmake --build build/fuzz -j $(JOBS)
 	@JOBS=$(JOBS) tools/fuzz build/fuzz $(MINUTES) $(TARGETS)
 
-wheel: setup setup-python
+wheel: setup setup-viewer setup-python
 	@test -x build/python/bin/python3 || { echo "make wheel needs PyPI (see tools/python-env)"; exit 1; }
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/python/bin/python3 -m pip --disable-pip-version-check wheel --no-deps --wheel-dir build/wheel .
-	@ls build/wheel/*.whl
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel
 
 docs: setup-python build
 	@tools/docs $(BUILD)/python

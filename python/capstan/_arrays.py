@@ -30,7 +30,8 @@ CONTACT_PAIR = np.dtype([
 class NamedArray(np.ndarray):
     """A view of a simulation's numbers that also takes names: sim.control["push"] = 2, sim.q["arm_1"].
 
-    All else is as with any numpy array; what is computed from it, and parts of it, are plain arrays.
+    What has one number is given as a number, a copy; what has several as a view. All else is as with any numpy array; what is
+    computed from it, and parts of it, are plain arrays.
     """
 
     _places = None
@@ -53,7 +54,10 @@ class NamedArray(np.ndarray):
         return self._places(key)
 
     def __getitem__(self, key):
-        return self.view(np.ndarray)[self._place(key)]
+        place = self._place(key)
+        if place is not key and isinstance(place, slice) and place.stop - place.start == 1:
+            place = place.start
+        return self.view(np.ndarray)[place]
 
     def __setitem__(self, key, value):
         self.view(np.ndarray)[self._place(key)] = value
