@@ -51,35 +51,36 @@ struct Buffer {
       : width(w), height(h), depth(std::size_t(w) * h, kFar), triangle(std::size_t(w) * h, -1) {}
 };
 
-// Fills one triangle whose corners are (column, row, depth); 1 / depth is linear over the picture where rays
-// meet in an eye, depth itself where they are parallel.
-void fill(const std::array<Vec3, 3>& corner, bool is_perspective, int id, Buffer* buffer) {
+// Calls put(pixel, depth) for each pixel of a triangle whose corners are (column, row, depth); 1 / depth is
+// linear over the picture where rays meet in an eye, depth itself where they are parallel.
+template <class Put>
+void fill(const std::array<Vec3, 3>& corner, bool is_perspective, int width, int height, const Put& put) {
   const Vec2 a = corner[0].head<2>(), ab = corner[1].head<2>() - a, ac = corner[2].head<2>() - a;
   const double area = ab.x() * ac.y() - ab.y() * ac.x();
   if (!(std::abs(area) > 1e-12)) return;
   const auto low = [&](int k) { return std::min({corner[0][k], corner[1][k], corner[2][k]}); };
   const auto high = [&](int k) { return std::max({corner[0][k], corner[1][k], corner[2][k]}); };
-  const auto first = [](double x) { return static_cast<int>(std::ceil(std::max(x - 0.5, 0.0))); };
-  const auto last = [](double x, int n) { return static_cast<int>(std::floor(std::min(x - 0.5, n - 1.0))); };
+  const auto first = [](double x) { return static_cast<int>(std::ceil(std::clamp(x - 0.5, 0.0, 1e6))); };
+  const auto last = [](double x, int n) {
+    return static_cast<int>(std::floor(std::clamp(x - 0.5, -1.0, n - 1.0)));
+  };
   const auto depth_at = [&](int i) { return is_perspective ? 1 / corner[i].z() : corner[i].z(); };
   const double d0 = depth_at(0), d1 = depth_at(1) - d0, d2 = depth_at(2) - d0;
-  for (int row = first(low(1)); row <= last(high(1), buffer->height); ++row) {
-    for (int column = first(low(0)); column <= last(high(0), buffer->width); ++column) {
-      const Vec2 p = Vec2(column + 0.5, row + 0.5) - a;
-      const double u = (p.x() * ac.y() - p.y() * ac.x()) / area, w = (ab.x() * p.y() - ab.y() * p.x()) / area;
+  const int begin = first(low(0)), end = last(high(0), width), bottom = last(high(1), height);
+  for (int row = first(low(1)); row <= bottom; ++row) {
+    for (int column = begin; column <= end; ++column) {
+      const double x = column + 0.5 - a.x(), y = row + 0.5 - a.y();
+      const double u = (x * ac.y() - y * ac.x()) / area, w = (ab.x() * y - ab.y() * x) / area;
       if (u < 0 || w < 0 || u + w > 1) continue;
       const double d = d0 + u * d1 + w * d2;
-      const auto depth = static_cast<float>(is_perspective ? 1 / d : d);
-      const std::size_t at = std::size_t(row) * buffer->width + column;
-      if (depth >= buffer->depth[at]) continue;
-      buffer->depth[at] = depth;
-      buffer->triangle[at] = id;
+      put(std::size_t(row) * width + column, static_cast<float>(is_perspective ? 1 / d : d));
     }
   }
 }
 
 // What is nearer than `near` [m] is cut off: a triangle becomes up to two.
-void draw(const Eye& eye, const DrawnTriangle& triangle, int id, double near, Buffer* buffer) {
+template <class Put>
+void draw(const Eye& eye, const DrawnTriangle& triangle, double near, int width, int height, const Put& put) {
   std::array<Vec3, 3> seen;
   for (int i = 0; i < 3; ++i) seen[i] = eye.see(triangle.p_W[i]);
   std::array<Vec3, 4> cut;
@@ -95,7 +96,15 @@ void draw(const Eye& eye, const DrawnTriangle& triangle, int id, double near, Bu
     corner[i].head<2>() = eye.project(cut[i]);
     corner[i].z() = cut[i].z();
   }
-  for (int i = 1; i + 1 < n; ++i) fill({corner[0], corner[i], corner[i + 1]}, eye.f > 0, id, buffer);
+  for (int i = 1; i + 1 < n; ++i) fill({corner[0], corner[i], corner[i + 1]}, eye.f > 0, width, height, put);
+}
+
+void draw_nearest(const Eye& eye, const DrawnTriangle& triangle, int id, double near, Buffer* buffer) {
+  draw(eye, triangle, near, buffer->width, buffer->height, [&](std::size_t at, float depth) {
+    if (depth >= buffer->depth[at]) return;
+    buffer->depth[at] = depth;
+    buffer->triangle[at] = id;
+  });
 }
 
 struct Floor {
@@ -105,7 +114,7 @@ struct Floor {
 };
 
 struct Surroundings {
-  std::vector<DrawnTriangle> triangles;
+  std::vector<DrawnTriangle> triangles, glass;  // opaque; and what is seen through
   std::vector<Floor> grounds;
   Vec3 center = Vec3::Zero();
   double radius = 1;  // [m] of all triangles about the centre
@@ -125,11 +134,12 @@ Surroundings place_all(const Model& model, const State& state, double pixels_per
         const std::array<Vec3, 3> p = {item.facets.vertices[face[0]], item.facets.vertices[face[i]],
                                        item.facets.vertices[face[i + 1]]};
         const Vec3 normal = cross(p[1] - p[0], p[2] - p[0]);
-        if (normal.norm() > 0) all.triangles.push_back({p, normal.normalized(), shape});
+        if (!(normal.norm() > 0)) continue;
+        (item.shape->rgba[3] < 0.99f ? all.glass : all.triangles).push_back({p, normal.normalized(), shape});
       }
     }
   }
-  if (!all.triangles.empty()) {
+  if (!all.triangles.empty() || !all.glass.empty()) {
     all.center = 0.5 * (low + high);
     all.radius = std::max(1e-6, 0.5 * (high - low).norm());
   }
@@ -193,7 +203,7 @@ class Shadows {
     lamp_.center = Vec2::Constant(0.5 * kShadowSize);
     slack_ = 4 / lamp_.scale;
     if (!on_) return;
-    for (const DrawnTriangle& t : all.triangles) draw(lamp_, t, 0, 0, &buffer_);
+    for (const DrawnTriangle& t : all.triangles) draw_nearest(lamp_, t, 0, 0, &buffer_);
   }
   double light(const Vec3& p_W) const {
     if (!on_) return 1;
@@ -222,6 +232,27 @@ Color ground_color(const Floor& floor, const Vec3& p_W, double spacing, double f
   return (1 - t) * lit * tile + t * drawing::kPaper;
 }
 
+// Over all else, from far to near: the faces that look at the eye.
+void draw_glass(const Model& model, const Eye& eye, const Surroundings& all, double near,
+                const Buffer& buffer, std::vector<Color>* colors) {
+  std::vector<std::pair<double, const DrawnTriangle*>> sorted;
+  for (const DrawnTriangle& t : all.glass) {
+    const Vec3 middle = (t.p_W[0] + t.p_W[1] + t.p_W[2]) / 3;
+    if (t.normal_W.dot(eye.p_W - middle) > 0) sorted.emplace_back(-eye.see(middle).z(), &t);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [depth_of, triangle] : sorted) {
+    const ModelShape& shape = model.shapes[triangle->shape];
+    const Vec3 to_viewer = (eye.p_W - triangle->p_W[0]).normalized();
+    const Color color = drawing::shade(drawing::base_color(shape), triangle->normal_W, to_viewer);
+    const float alpha = shape.rgba[3];
+    draw(eye, *triangle, near, buffer.width, buffer.height, [&](std::size_t at, float depth) {
+      if (depth < buffer.depth[at]) (*colors)[at] = (1 - alpha) * (*colors)[at] + alpha * color;
+    });
+  }
+}
+
 }  // namespace
 
 Image draw_image(const Model& model, const State& state, const ImageOptions& options) {
@@ -234,7 +265,7 @@ Image draw_image(const Model& model, const State& state, const ImageOptions& opt
   const double near = 1e-3 * all.radius;
   Buffer buffer(width, height);
   for (std::size_t i = 0; i < all.triangles.size(); ++i)
-    draw(eye, all.triangles[i], static_cast<int>(i), near, &buffer);
+    draw_nearest(eye, all.triangles[i], static_cast<int>(i), near, &buffer);
   const Shadows shadows(all, options.shadows);
   const double raw = all.radius / 4, power = std::pow(10, std::floor(std::log10(raw)));
   const double spacing = power * (raw / power > 5 ? 5 : raw / power > 2 ? 2 : 1);
@@ -246,7 +277,7 @@ Image draw_image(const Model& model, const State& state, const ImageOptions& opt
   image.rgb.resize(3 * pixels);
   image.depth.assign(pixels, kFar);
   image.shapes.assign(pixels, -1);
-  std::vector<Color> sum(pixels, Color::Zero());
+  std::vector<Color> colors(std::size_t(width) * height);
   for (int row = 0; row < height; ++row) {
     for (int column = 0; column < width; ++column) {
       const Vec3 ray = eye.ray_W(column + 0.5, row + 0.5);
@@ -274,19 +305,26 @@ Image draw_image(const Model& model, const State& state, const ImageOptions& opt
         color = drawing::shade(drawing::base_color(model.shapes[shape]), normal, to_viewer,
                                shadows.light(eye.p_W + depth * ray));
       }
+      colors[at] = color;
+      buffer.depth[at] = static_cast<float>(depth);
       const std::size_t pixel = std::size_t(row / samples) * options.width + column / samples;
-      sum[pixel] += color;
       if (row % samples == samples / 2 && column % samples == samples / 2) {
         image.depth[pixel] = static_cast<float>(depth);
         image.shapes[pixel] = shape;
       }
     }
   }
+  draw_glass(model, eye, all, near, buffer, &colors);
   const float share = 255.0f / static_cast<float>(samples * samples);
-  for (std::size_t i = 0; i < pixels; ++i) {
-    for (int k = 0; k < 3; ++k)
-      image.rgb[3 * i + k] =
-          static_cast<std::uint8_t>(std::lround(std::clamp(share * sum[i][k], 0.0f, 255.0f)));
+  for (int row = 0; row < options.height; ++row) {
+    for (int column = 0; column < options.width; ++column) {
+      Color sum = Color::Zero();
+      for (int i = 0; i < samples * samples; ++i)
+        sum += colors[std::size_t(row * samples + i / samples) * width + column * samples + i % samples];
+      for (int k = 0; k < 3; ++k)
+        image.rgb[3 * (std::size_t(row) * options.width + column) + k] =
+            static_cast<std::uint8_t>(std::clamp(share * sum[k], 0.0f, 255.0f) + 0.5f);
+    }
   }
   return image;
 }

@@ -7,7 +7,7 @@
 //
 //   column = width / 2 + f x / d,   row = height / 2 - f y / d,   f = height / (2 tan(fov / 2))
 //
-// Limits: flat shading; shapes are opaque or, below an opacity of 0.05, not drawn; what is nearer than 0.001
+// Limits: flat shading; what is seen through has no distance, number and shadow; what is nearer than 0.001
 // of the scene's size is cut off. The page of the viewer draws better, and needs a browser.
 #pragma once
 

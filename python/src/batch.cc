@@ -30,6 +30,7 @@ class PyBatch {
         threads_(threads) {
     const Model& m = model_->model;
     options_.threads = 1;
+    options_.judge = false;  // there are no reports of batches
     options_.stop = &stop_;
     arrays_->q.resize(size, m.num_positions);
     arrays_->v.resize(size, m.num_velocities());
