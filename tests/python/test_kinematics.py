@@ -143,6 +143,36 @@ def test_against_pinocchio(path):
     assert worst < 1e-10
 
 
+def test_inverse_kinematics_against_pinocchio():
+    """Poses that Pinocchio's arm has are reached, and Pinocchio's arm is there at our answer."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is not installed")
+    model, peer = capstan.Model(ARM), pin.buildModelFromMJCF(ARM)
+    data = peer.createData()
+    order = np.array([peer.joints[peer.getJointId(name)].idx_v for name in model.joint_names])
+    frame, arm = "palm", [f"joint{i}" for i in range(1, 8)]
+    home = capstan.State(model, "home").q
+
+    def pose(q):
+        q_peer = np.zeros(peer.nq)
+        q_peer[order] = q
+        pin.forwardKinematics(peer, data, q_peer)
+        pin.updateFramePlacements(peer, data)
+        return data.oMf[peer.getBodyId(frame)].homogeneous.copy()
+
+    random, worst, found = np.random.default_rng(3), 0, 0
+    for _ in range(10):
+        goal = home.copy()
+        for name in arm:
+            goal[model.joint(name).q] = np.clip(goal[model.joint(name).q] + random.uniform(-0.4, 0.4), *model.joint(name).limits[0])
+        target = pose(goal)
+        answer = capstan.inverse_kinematics(model, frame, target, home, joints=arm, tolerance=1e-11)
+        if answer.converged:
+            found += 1
+            worst = max(worst, np.abs(pose(answer.q) - target).max())
+    print(f"{found} of 10 poses reached, Pinocchio is off by {worst:.1e}")
+    assert found >= 9 and worst < 1e-10
+
+
 def test_the_arm_against_mujoco():
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo (PyPI: mujoco) is not installed")
     model = capstan.Model(ARM)
