@@ -85,7 +85,9 @@ wheel: setup setup-viewer setup-python
 	@test -x build/python/bin/python3 || { echo "make wheel needs PyPI (see tools/python-env)"; exit 1; }
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel
 
-docs: setup-python build
+docs: setup setup-viewer setup-python $(BUILD)/build.ninja
+	@test -x build/python/bin/python3 || { echo "make docs needs PyPI (see tools/python-env)"; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli capstan_python_package viewer_page
 	@tools/docs $(BUILD)/python
 
 format: setup-format

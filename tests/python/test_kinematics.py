@@ -77,6 +77,24 @@ def test_rays_and_contacts_at_q():
             model.ray_cast(q, [0, 0, 3], bad)
 
 
+def test_distances():
+    model = capstan.Model(capstan.scene_from_dict({"capstan": 1, "shapes": [{"name": "floor", "type": "half_space"}], "bodies": [
+        {"name": "ball", "joint": "free", "shape": {"type": "sphere", "radius": 0.1}},
+        {"name": "box", "joint": "free", "shapes": [{"type": "box", "size": [0.2, 0.2, 0.2]},
+                                                   {"type": "sphere", "radius": 0.05, "position": [-0.3, 0, 0]}]}]}))
+    q = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0.])
+    near = model.distance(q, "ball", "box")
+    assert near["distance"] == pytest.approx(1 - 0.3 - 0.05 - 0.1) and model.shape_bodies[near["shape_b"]] == 2
+    np.testing.assert_allclose(near["point_b"] - near["point_a"], near["distance"] * near["normal"], atol=1e-12)
+    np.testing.assert_allclose(near["point_a"], [0.1, 0, 1], atol=1e-12)
+    assert model.distance(q, "world", "box")["distance"] == pytest.approx(0.9)
+    q[7] = 0.1
+    assert model.distance(q, "ball", "box")["distance"] == pytest.approx(-0.1, abs=1e-6)
+    for bad in (("ball", "ball"), ("ball", "nobody")):
+        with pytest.raises((ValueError, KeyError)):
+            model.distance(q, *bad)
+
+
 def test_inverse_kinematics_finds_what_it_can_reach():
     model = capstan.Model(ARM)
     lower, upper = model.limits

@@ -160,3 +160,23 @@ def test_everything_public_has_a_docstring():
             if member.startswith("_") or not (callable(value) or isinstance(value, property)):
                 continue
             assert getattr(value, "__doc__", None), f"{name}.{member}"
+
+
+def test_masses_can_be_changed():
+    scene = capstan.scene_from_dict({"capstan": 1, "bodies": [
+        {"name": "two", "joint": "free", "shapes": [{"type": "sphere", "radius": 0.1, "mass": 1}, {"type": "box", "size": [0.1, 0.1, 0.1]}]},
+        {"name": "given", "joint": "free", "inertia": {"mass": 2, "moments": [1, 2, 2.5]}}]})
+    before = capstan.Model(scene)
+    q = capstan.State(before).q
+    for name, mass in (("two", 5), ("given", 0.5)):
+        scene.set_mass(mass, name)
+    after = capstan.Model(scene)
+    np.testing.assert_allclose(before.body_masses[1:], [2, 2])
+    np.testing.assert_allclose(after.body_masses[1:], [5, 0.5])
+    scale = np.repeat([2.5, 0.25], 6)
+    np.testing.assert_allclose(np.diag(after.mass_matrix(q)), scale * np.diag(before.mass_matrix(q)))
+    for bad in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError):
+            scene.set_mass(bad, "two")
+    with pytest.raises(KeyError, match="did you mean 'given'"):
+        scene.set_mass(1, "givn")
