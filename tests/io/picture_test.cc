@@ -183,7 +183,7 @@ TEST(Image, CameraSeesThingsWhereTheyAre) {
   scene.shapes[2].rgba = {0, 0, 1, 0.5f};
   const Model model = compile(scene);
   State state = initial_state(model);
-  state.q.head<3>() = Vec3(0.2, 0, 0.5);
+  state.q.head<3>() = Vec3(0.5, 0, 0.5);
   ImageOptions options;
   options.width = 101;
   options.height = 81;
@@ -195,7 +195,7 @@ TEST(Image, CameraSeesThingsWhereTheyAre) {
     const double d = p.y() + 2;
     return static_cast<int>(40.5 - f * (p.z() - 0.5) / d) * 101 + static_cast<int>(50.5 + f * p.x() / d);
   };
-  const int ball = at({0.2, 0, 0.5});
+  const int ball = at({0.5, 0, 0.5});
   EXPECT_EQ(image.shapes[ball], 0);
   EXPECT_NEAR(image.depth[ball], 2 - 0.1, 2e-3);
   EXPECT_GT(image.rgb[3 * ball], 2 * image.rgb[3 * ball + 2]);  // red
