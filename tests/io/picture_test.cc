@@ -197,8 +197,8 @@ TEST(Image, CameraSeesThingsWhereTheyAre) {
   };
   const int ball = at({0.5, 0, 0.5});
   EXPECT_EQ(image.shapes[ball], 0);
-  EXPECT_NEAR(image.depth[ball], 2 - 0.1, 2e-3);
-  EXPECT_GT(image.rgb[3 * ball], 2 * image.rgb[3 * ball + 2]);  // red
+  EXPECT_NEAR(image.depth[ball], 2 * (1 - 0.1 / std::hypot(2, 0.5)), 2e-3);  // along the ray to its centre
+  EXPECT_GT(image.rgb[3 * ball], 2 * image.rgb[3 * ball + 2]);               // red
   const int floor = at({-0.3, 0.5, 0});
   EXPECT_EQ(image.shapes[floor], 1);
   EXPECT_NEAR(image.depth[floor], 2.5, 0.06);  // a row is 5 cm there
