@@ -88,7 +88,7 @@ def page(name, folder):
     if film.exists():
         try:
             (folder / f"{name}.film.html").write_text(capstan.Replay(film).html())
-            lines += [f'<iframe src="{name}.film.html#zoom=0.3&amp;elevation=20" width="100%" height="480" style="border:0"></iframe>', ""]
+            lines += [f'<iframe src="{name}.film.html#zoom=0.2&amp;elevation=20" width="100%" height="560" style="border:0"></iframe>', ""]
         except (RuntimeError, FileNotFoundError) as error:
             print(f"tutorials: {name} is without its film: {error}")
         film.unlink()

@@ -15,7 +15,8 @@ def stack(count=3, mass=2.0, size=0.2):
         "materials": [{"name": "wood", "friction": 0.5}],
         "shapes": [{"name": "floor", "type": "half_space", "material": "wood"}],
         "bodies": [{"name": f"box_{i}", "position": [0, 0, size * (i + 0.5)], "joint": "free",
-                    "shape": {"type": "box", "size": [size] * 3, "mass": mass, "material": "wood"}} for i in range(count)]})
+                    "shape": {"type": "box", "size": [size] * 3, "mass": mass, "material": "wood",
+                              "color": [0.85, 0.35 + 0.15 * i, 0.2]}} for i in range(count)]})
 
 
 def tell(sim):

@@ -13,7 +13,7 @@ bodies:
   - name: box
     position: [0, 0, 0.3]
     joint: {name: free, type: free}
-    shape: {type: box, size: [0.2, 0.2, 0.1], mass: 1, material: wood}
+    shape: {type: box, size: [0.2, 0.2, 0.1], mass: 1, material: wood, color: [0.8, 0.5, 0.2]}
 """
 
 
