@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import named
+from ._errors import Places
 from ._image import Image
 from ._objects import Rod, SoftBody
 from ._view import View
@@ -346,5 +347,23 @@ def scene_from_dict(content, strict=False):
                 return x
             raise ValueError(f"a scene holds {x}; give a finite number, or leave it out")
         raise TypeError(f"a scene holds a {type(x).__name__}; give dicts, lists, numbers and text")
-    # JSON is YAML, and every number keeps its bits.
-    return _core.Scene.from_string(json.dumps(plain(content), indent=1), strict)
+    # JSON is YAML, and every number keeps its bits. Each line is told by its place in the objects.
+    lines, paths = [], []
+
+    def write(before, x, path, after):
+        is_dict = isinstance(x, dict)
+        if not x or not (is_dict or isinstance(x, list)):
+            lines.append(before + json.dumps(x) + after)
+            paths.append(path)
+            return
+        lines.append(before + ("{" if is_dict else "["))
+        paths.append(path)
+        for i, key in enumerate(x if is_dict else range(len(x))):
+            inner = f"{path}.{key}".lstrip(".") if is_dict else f"{path}[{key}]"
+            write(json.dumps(key) + ": " if is_dict else "", x[key], inner, "," if i + 1 < len(x) else "")
+        lines.append(("}" if is_dict else "]") + after)
+        paths.append(path)
+
+    write("", plain(content), "", "")
+    with Places(paths):
+        return _core.Scene.from_string("\n".join(lines), strict)

@@ -151,6 +151,14 @@ def test_no_memory_is_lost_in_10000_cycles():
             sim = capstan.Simulation(capstan.Scene.from_string(BOX))
             sim.step(2)
             sim.contacts, sim.report, sim.q["loose"], sim.state
+            if i % 50 == 0:
+                soft = capstan.Simulation(SOFT)
+                soft.step()
+                soft.rod(0).curvature, soft.soft_body(0).triangles, soft.contact_force("gel")
+                sim.rigid = "ncp"
+                sim.step()
+                sim.image(8, 6, samples=1).depth
+                capstan.Batch(SMALL, 2, threads=2).step()
             if i % 10 == 0:
                 with pytest.raises(KeyError):
                     sim.body("nobody")

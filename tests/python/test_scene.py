@@ -180,3 +180,15 @@ def test_masses_can_be_changed():
             scene.set_mass(bad, "two")
     with pytest.raises(KeyError, match="did you mean 'given'"):
         scene.set_mass(1, "givn")
+
+
+def test_problems_of_plain_objects_are_told_by_their_place():
+    body = lambda **joint: {"name": "a", "joint": {"name": "j", **joint}, "shape": {"type": "sphere", "radius": 0.1}}
+    with pytest.raises(capstan.InputError, match=r"^bodies\[1\]\.joint\.type: error: .*'hinge'"):
+        capstan.scene_from_dict({"capstan": 1, "bodies": [body(type="free"), {**body(type="hinge"), "name": "b"}]})
+    with pytest.warns(capstan.SceneWarning, match=r"^bodies\[0\]\.joint\.tipe: warning"):
+        capstan.scene_from_dict({"capstan": 1, "bodies": [body(type="free", tipe=1)]})
+    with pytest.raises(capstan.InputError, match="<string>:1"):  # text is told by its lines, as before
+        capstan.Scene.from_string("capstan: 2")
+    numbers = {"capstan": 1, "bodies": [{"name": "a", "position": [0.1, 1e-300, 1 / 3], "joint": "free", "shape": {"type": "sphere", "radius": 0.1}}]}
+    np.testing.assert_array_equal(capstan.State(capstan.Model(capstan.scene_from_dict(numbers))).q[:3], [0.1, 1e-300, 1 / 3])
