@@ -81,12 +81,13 @@ fuzz: setup
 	@cmake --build build/fuzz -j $(JOBS)
 	@JOBS=$(JOBS) tools/fuzz build/fuzz $(MINUTES) $(TARGETS)
 
-wheel: setup setup-python
+wheel: setup setup-viewer setup-python
 	@test -x build/python/bin/python3 || { echo "make wheel needs PyPI (see tools/python-env)"; exit 1; }
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) build/python/bin/python3 -m pip --disable-pip-version-check wheel --no-deps --wheel-dir build/wheel .
-	@ls build/wheel/*.whl
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/wheel
 
-docs: setup-python build
+docs: setup setup-viewer setup-python $(BUILD)/build.ninja
+	@test -x build/python/bin/python3 || { echo "make docs needs PyPI (see tools/python-env)"; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli capstan_python_package viewer_page
 	@tools/docs $(BUILD)/python
 
 format: setup-format

@@ -1,7 +1,7 @@
 """Reads Capstan's recordings (.capstan) into numpy arrays. Needs numpy and nothing else.
 
     import capstan_recording
-    run = capstan_recording.read("run.capstan")
+    run = capstan_recording.Recording("run.capstan")
     run.time                    # [s], a number for each frame
     run.q, run.v, run.control   # a row for each frame, bit for bit as they were simulated
     run.numbers["energy.total"] # [J] (run.units tells), and all other numbers of a log
@@ -9,7 +9,6 @@
 
 docs/recordings.md has an example; capstan/io/recording.h and recording_codec.cc describe the bytes.
 """
-import dataclasses
 import struct
 import zlib
 
@@ -30,32 +29,43 @@ class RecordingError(ValueError):
     """The file is not a recording, or it is damaged."""
 
 
-@dataclasses.dataclass
 class Recording:
-    path: str
-    scene: str  # name
-    file: str  # where the scene was read from
-    version: str  # of the program that recorded
-    yaml: str  # the whole scene; its meshes are called mesh1, mesh2, ...
-    dt: float  # [s] of a step
-    duration: float  # [s] that the run was to last
-    meshes: list  # (vertices [n, 3], triangles [m, 3])
-    time: np.ndarray
-    step: np.ndarray
-    hash: np.ndarray  # of each state, as 'capstan replay' compares them
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray  # acceleration in the step that led to a frame
-    control: np.ndarray
-    asleep: np.ndarray  # [frames, trees] bool; no trees where the run let nothing sleep
-    numbers: dict  # name: array
-    units: dict  # name: text
-    complete: bool  # False: the run was killed, or the file cut off
-    _contacts: np.ndarray
-    _begin: np.ndarray
+    """A run as arrays: Recording("run.capstan"). Each has a row for each frame; numbers have every bit that was simulated.
+
+    path      of the file
+    scene     name of the scene; `file` where it was read from; `yaml` all of it, with meshes called mesh1, mesh2, ...
+    version   of the program that recorded
+    dt        [s] of a step; `duration` [s] that the run was to last
+    meshes    list of (vertices [n, 3], triangles [m, 3])
+    time      [s], [frames]; `step` the number of steps taken
+    hash      of each state, as 'capstan replay' compares them
+    q, v      [frames, positions], [frames, dofs]
+    a         [frames, dofs], acceleration in the step that led to a frame
+    control   [frames, actuators]
+    asleep    [frames, trees], bool; no trees where the run let nothing sleep
+    numbers   {name: [frames]}, what a log has, such as "energy.total"; `units` {name: text}
+    complete  False: the run was killed, or the file cut off
+
+    What a killed run left is read as far as it goes.
+    """
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            data = file.read()
+        if data[:8] == b"\x89HDF\r\n\x1a\n":
+            raise RecordingError(f"{path}: this is an HDF5 file; h5py reads it (docs/recordings.md)")
+        if data[:8] != b"CAPSREC1":
+            raise RecordingError(f"{path}: this is not a recording that 'capstan run --record' wrote")
+        try:
+            self.__dict__.update(_read(str(path), data))
+        except RecordingError as error:
+            raise RecordingError(f"{path}: {error}") from None
 
     def __len__(self):
         return len(self.time)
+
+    def __repr__(self):
+        return f"<capstan.Recording of '{self.scene}': {len(self)} frames to t = {self.time[-1]:g} s>"
 
     def contacts(self, frame):
         """The contacts of the step that led to a frame."""
@@ -147,15 +157,8 @@ def _read_frames(content, width):
 
 
 def read(path):
-    """The whole recording. What a killed run left is read as far as it goes (Recording.complete is then False)."""
-    with open(path, "rb") as file:
-        data = file.read()
-    if data[:8] != b"CAPSREC1":
-        raise RecordingError(f"{path}: this is not a recording that 'capstan run --record' wrote")
-    try:
-        return _read(str(path), data)
-    except RecordingError as error:
-        raise RecordingError(f"{path}: {error}") from None
+    """The same as Recording(path)."""
+    return Recording(path)
 
 
 def _read(path, data):
@@ -178,7 +181,7 @@ def _read(path, data):
     parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:5], ends[1:])]
     islands = words[:, ends[5] + 1:ends[6]:2] & 0xffffffff  # -1: awake
     column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
-    return Recording(
+    return dict(
         path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
         a=parts[2], control=parts[3], asleep=islands < 1 << 31, numbers={name: parts[4][:, i] for i, name in enumerate(head["units"])}, complete=complete,
         _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))

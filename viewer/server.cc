@@ -115,14 +115,18 @@ class Viewer;
 
 // What all connections share.
 struct Server::Hub {
-  Hub(ServerOptions o, Player* p)
-      : options(std::move(o)), player(p), acceptor(context), signals(context, SIGINT, SIGTERM) {
-    struct sigaction hangup {};
-    sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler != SIG_IGN) signals.add(SIGHUP);  // nohup means what it says
+  Hub(ServerOptions o, Player* p) : options(std::move(o)), player(p), acceptor(context), signals(context) {
+    if (options.takes_signals) take_signals();
     options.log = [log = std::move(options.log)](const std::string& line) { log(printable(line)); };
   }
 
+  void take_signals() {
+    signals.add(SIGINT);
+    signals.add(SIGTERM);
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) signals.add(SIGHUP);  // nohup means what it says
+  }
   void accept();
   void send_frame(const Message& message);
   void send_status(const Message& message);
@@ -388,11 +392,12 @@ std::string Server::url() const {
 }
 
 int Server::run() {
-  hub_->signals.async_wait([hub = hub_.get()](Error error, int number) {
-    if (error) return;
-    hub->signal = number;
-    hub->context.stop();
-  });
+  if (hub_->options.takes_signals)
+    hub_->signals.async_wait([hub = hub_.get()](Error error, int number) {
+      if (error) return;
+      hub->signal = number;
+      hub->context.stop();
+    });
   // The player's thread only leaves its newest messages here.
   struct Mail {
     std::mutex mutex;

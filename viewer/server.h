@@ -27,6 +27,7 @@ struct ServerOptions {
   unsigned short port = 0;  // 0: any that is free
   std::string token;        // "": a random one
   std::string page;
+  bool takes_signals = true;  // SIGINT, SIGTERM and SIGHUP end run(); false: they are someone else's
   std::function<void(const std::string&)> log = [](const std::string&) {};
 };
 

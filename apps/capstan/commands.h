@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capstan/io/recording.h"
+#include "capstan/step/choose_rigid.h"
 #include "capstan/step/schedule.h"
 #include "capstan/step/step.h"
 
@@ -33,14 +34,6 @@ enum ExitCode {
 // The options contradict each other or have values out of range.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
-};
-
-// Rigid contact in place of a contact law. What is not said is the model's own.
-struct RigidChoice {
-  std::string model, solver, restitution, stabilization;
-  std::optional<int> directions, max_iterations;
-  std::optional<double> viscosity, erp, cfm, stiffness, damping, allowance, tolerance;
-  bool cold = false;  // no warm starts
 };
 
 struct RunOptions {

@@ -9,46 +9,16 @@
 #include <cmath>
 
 #include "capstan/dynamics/tree.h"
-#include "capstan/geometry/tessellate.h"
+#include "capstan/io/drawing.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
 namespace {
 
-using Color = Eigen::Vector3f;
+using namespace drawing;
 using Outline = std::vector<Vec2>;
 
-const Color kPaper(0.965f, 0.97f, 0.98f);  // distant things and ghosts fade to it
-constexpr int kCoarse = 48;                // facets around the shapes of ghosts
-constexpr int kFewest = 12, kMost = 60;    // facets around a small and a large solid shape
 constexpr int kSpringTurns = 7;
-
-// A camera that looks at `target`; lengths of the picture are in pixels, y down.
-struct Camera {
-  Vec3 target = Vec3::Zero();
-  Mat3 R_CW = Mat3::Identity();  // rows: right, up, towards the viewer
-  double distance = 0;           // [m] of the eye from the target; 0: orthographic
-  double scale = 1;              // [px/m] at the target
-  Vec2 center = Vec2::Zero();    // [px] where the target is drawn
-
-  Vec3 view(const Vec3& p_W) const { return R_CW * (p_W - target); }
-  Vec2 project(const Vec3& p_W) const {
-    const Vec3 p = view(p_W);
-    const double s = distance > 0 ? scale * distance / std::max(0.05 * distance, distance - p.z()) : scale;
-    return center + s * Vec2(p.x(), -p.y());
-  }
-  Vec3 eye_W() const { return target + R_CW.transpose() * Vec3(0, 0, distance); }
-  // From a point to the viewer, unit.
-  Vec3 to_viewer(const Vec3& p_W) const {
-    if (distance <= 0) return R_CW.row(2).transpose();
-    return (eye_W() - p_W).normalized();
-  }
-};
-
-struct Item {  // a shape at one state
-  const ModelShape* shape;
-  Facets facets;  // vertices in the world
-};
 
 std::string hex(const Color& c) {
   const auto byte = [](float x) { return static_cast<int>(std::lround(255 * std::clamp(x, 0.0f, 1.0f))); };
@@ -85,93 +55,6 @@ Outline convex_hull(Outline points) {
   }
   hull.resize(k - 1);
   return hull;
-}
-
-// Radius of what is round about a shape, which decides how many facets it needs [m].
-double round_radius(const Shape& shape) {
-  if (const auto* s = std::get_if<Sphere>(&shape)) return s->radius;
-  if (const auto* c = std::get_if<Capsule>(&shape)) return c->radius;
-  if (const auto* c = std::get_if<Cylinder>(&shape)) return c->radius;
-  if (const auto* e = std::get_if<Ellipsoid>(&shape)) return e->radii.maxCoeff();
-  return 0;
-}
-
-// URDF has shapes for the eye and shapes for collision in one place: of a body that has the former, shapes
-// that collide and were given no colour are not drawn.
-std::vector<bool> find_hidden(const Model& model) {
-  std::vector<bool> has_visual(model.bodies.size()), hidden;
-  for (const ModelShape& shape : model.shapes) {
-    if (!shape.collides) has_visual[shape.body] = true;
-  }
-  for (const ModelShape& shape : model.shapes) {
-    hidden.push_back(shape.part == SurfacePart::vertex ||
-                     (shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba));
-  }
-  return hidden;
-}
-
-// pixels_per_meter 0: coarse.
-std::vector<Item> place_shapes(const Model& model, const State& state, double pixels_per_meter) {
-  Placement placement = make_placement(model);
-  calc_placement(model, state.q, &placement);
-  const std::vector<bool> hidden = find_hidden(model);
-  std::vector<Item> items;
-  for (std::size_t i = 0; i < model.shapes.size(); ++i) {
-    const ModelShape& shape = model.shapes[i];
-    if (hidden[i] || std::holds_alternative<HalfSpace>(shape.shape) || shape.rgba[3] <= 0.05f) continue;
-    const double pixels = pixels_per_meter * round_radius(shape.shape);
-    const int fine = std::clamp(4 * static_cast<int>(2.1 * std::sqrt(pixels)), kFewest, kMost);
-    Item item{&shape, tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
-    const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
-    for (std::size_t k = 0; shape.flexible >= 0 && k < item.facets.vertices.size(); ++k)
-      item.facets.vertices[k] = placement.flexible[shape.flexible].vertex[k];
-    for (Vec3& v : item.facets.vertices) v = X_WS * v;
-    items.push_back(std::move(item));
-  }
-  return items;
-}
-
-// Looks from azimuth and elevation at the middle of the points, as large as fits.
-Camera aim(const std::vector<Vec3>& points, const PictureOptions& options) {
-  Camera camera;
-  Vec3 low = Vec3::Constant(kInfinity), high = Vec3::Constant(-kInfinity);
-  for (const Vec3& p : points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  if (points.empty()) low = Vec3::Constant(-1), high = Vec3::Constant(1);
-  camera.target = 0.5 * (low + high);
-  const double size = std::max(1e-6, (high - low).norm());
-  const double a = options.azimuth, e = options.elevation;
-  const Vec3 viewer(std::sin(a) * std::cos(e), -std::cos(a) * std::cos(e), std::sin(e));
-  const Vec3 right(std::cos(a), std::sin(a), 0);
-  camera.R_CW.row(0) = right;
-  camera.R_CW.row(1) = cross(viewer, right);
-  camera.R_CW.row(2) = viewer;
-  camera.distance = options.perspective > 0 ? size / options.perspective : 0;
-  Vec2 least = Vec2::Constant(kInfinity), most = Vec2::Constant(-kInfinity);
-  for (const Vec3& p : points) {
-    least = least.cwiseMin(camera.project(p));
-    most = most.cwiseMax(camera.project(p));
-  }
-  if (points.empty()) least.setConstant(-1), most.setConstant(1);
-  const double margin = 0.09, top = options.title.empty() ? 0 : 34;
-  const Vec2 room((1 - 2 * margin) * options.width, (1 - 2 * margin) * (options.height - top));
-  const Vec2 extent = (most - least).cwiseMax(Vec2::Constant(1e-9));
-  camera.scale = std::min(room.x() / extent.x(), room.y() / extent.y());
-  camera.center =
-      Vec2(0.5 * options.width, top + 0.5 * (options.height - top)) - 0.5 * camera.scale * (least + most);
-  return camera;
-}
-
-const Vec3 kLight = Vec3(-0.35, -0.55, 0.95).normalized();  // towards the light, world
-
-Color shade(const Color& base, const Vec3& normal, const Vec3& to_viewer) {
-  const double lambert = std::max(0.0, normal.dot(kLight));
-  const double sky = 0.5 + 0.5 * normal.z();
-  const double highlight = std::pow(std::max(0.0, normal.dot((kLight + to_viewer).normalized())), 40);
-  const auto light = static_cast<float>(0.34 + 0.16 * sky + 0.58 * lambert);
-  return base * light + Color::Constant(static_cast<float>(0.16 * highlight));
 }
 
 // A grid on the ground around the scene, and the shadows on it.
@@ -228,10 +111,6 @@ void draw_ground(const Camera& camera, const Ground& ground, double radius, cons
     *svg += "\"/>\n";
   }
   *svg += "</g>\n";
-}
-
-Color base_color(const ModelShape& shape) {
-  return {shape.rgba[0], shape.rgba[1], shape.rgba[2]};
 }
 
 void draw_ghost(const Camera& camera, const std::vector<Item>& items, double strength, std::string* svg) {

@@ -90,7 +90,14 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
   fields.text("name", &actuator.name);
   fields.rename(fmt::format("actuator '{}'", actuator.name));
   int type = 0;
-  if (!fields.choice("type", {"torque", "pd", "velocity", "general"}, &type) && !fields.has("type")) {
+  std::string word;
+  const bool has_others_word =
+      fields.text("type", &word) && (word == "position" || word == "motor");  // words of MJCF
+  if (has_others_word) {
+    fields.error(node, fmt::format("type of {} is '{}', which is MuJoCo's word", fields.what(), word),
+                 word == "motor" ? "write 'type: torque'" : "write 'type: pd' with stiffness and damping");
+    type = word == "motor" ? 0 : 1;
+  } else if (!fields.choice("type", {"torque", "pd", "velocity", "general"}, &type) && !fields.has("type")) {
     fields.error(node, fmt::format("{} has no type", fields.what()),
                  "write 'type: torque', pd, velocity or general");
   }

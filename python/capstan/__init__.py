@@ -9,22 +9,28 @@ docs/python.md is the manual. SI units, radians, z up; quaternions are (w, x, y,
 """
 import os as _os
 
-# An installed package carries the scenes with it.
-_scenes = _os.path.join(_os.path.dirname(__file__), "scenes")
-if _os.path.isdir(_scenes):
-    _os.environ.setdefault("CAPSTAN_SCENES", _scenes)
+# An installed package carries the scenes and the viewer's page with it.
+for _variable, _place in (("CAPSTAN_SCENES", "scenes"), ("CAPSTAN_VIEWER_PAGE", "viewer/page.html")):
+    _path = _os.path.join(_os.path.dirname(__file__), "share/capstan", _place)
+    if _os.path.exists(_path):
+        _os.environ.setdefault(_variable, _path)
 
 from . import _pickle
-from ._arrays import CONTACT, CONTACT_PAIR, NamedArray
-from ._core import (Batch, Diagnostic, Joint, Model, Report, Residual, Scene, SolverReport, State, StepTimes,
-                    __version__, scene_folder, scenes)
+from ._arrays import CONTACT, CONTACT_PAIR, NamedArray, as_wxyz, as_xyzw
+from ._core import (Diagnostic, Joint, Model, Report, Residual, Scene, SolverReport, State, StepTimes,
+                    __version__, rigid_models, scene_folder, scenes)
 from ._errors import InputError, OutputError, SceneWarning, StepError
+from ._image import Image
 from ._kinematics import InverseKinematics, inverse_kinematics
+from ._objects import Rod, SoftBody
 from ._program import Replay, export, find_program, view
-from ._rollout import Rollout, rollout
+from ._rollout import Batch, Rollout, rollout
 from ._simulation import Body, Simulation, load, scene_from_dict
 from ._sweep import SweepPoint, sweep
-from .recording import Recording, RecordingError
-from .recording import read as read_recording
+from ._view import View
+from ._recording import Recording, record
+from .recording import RecordingError
+
+read_recording = Recording
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -27,10 +27,28 @@ CONTACT_PAIR = np.dtype([
 """All that acts between two bodies in a step."""
 
 
+def as_xyzw(quat_wxyz):
+    """Quaternions (w, x, y, z), shape [..., 4], in the order (x, y, z, w) of SciPy and ROS."""
+    return np.roll(_quaternions(quat_wxyz), -1, axis=-1)
+
+
+def as_wxyz(quat_xyzw):
+    """Quaternions (x, y, z, w), shape [..., 4], in our order (w, x, y, z)."""
+    return np.roll(_quaternions(quat_xyzw), 1, axis=-1)
+
+
+def _quaternions(numbers):
+    numbers = np.asarray(numbers, dtype=float)
+    if numbers.ndim == 0 or numbers.shape[-1] != 4:
+        raise ValueError(f"quaternions have 4 numbers; the shape {numbers.shape} was given")
+    return numbers
+
+
 class NamedArray(np.ndarray):
     """A view of a simulation's numbers that also takes names: sim.control["push"] = 2, sim.q["arm_1"].
 
-    All else is as with any numpy array; what is computed from it, and parts of it, are plain arrays.
+    What has one number is given as a number, a copy; what has several as a view. All else is as with any numpy array; what is
+    computed from it, and parts of it, are plain arrays.
     """
 
     _places = None
@@ -53,7 +71,10 @@ class NamedArray(np.ndarray):
         return self._places(key)
 
     def __getitem__(self, key):
-        return self.view(np.ndarray)[self._place(key)]
+        place = self._place(key)
+        if place is not key and isinstance(place, slice) and place.stop - place.start == 1:
+            place = place.start
+        return self.view(np.ndarray)[place]
 
     def __setitem__(self, key, value):
         self.view(np.ndarray)[self._place(key)] = value

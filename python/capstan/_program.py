@@ -4,16 +4,28 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 
+# What the package carries, where it was installed by pip.
+_PACKAGED = os.path.join(os.path.dirname(__file__), "bin/capstan")
+
+
 def find_program():
-    """Path of the program capstan: $CAPSTAN, or the one on PATH. Raises FileNotFoundError."""
-    path = os.environ.get("CAPSTAN") or shutil.which("capstan")
+    """Path of the program capstan: $CAPSTAN, that of the package, or the one on PATH. Raises FileNotFoundError."""
+    path = os.environ.get("CAPSTAN") or (_PACKAGED if os.path.exists(_PACKAGED) else shutil.which("capstan"))
     if not path or not os.path.exists(path):
         raise FileNotFoundError("the program capstan was not found; put it on PATH, or its path into the environment "
                                 "variable CAPSTAN (after make build it is build/release/apps/capstan/capstan)")
     return path
+
+
+def main():
+    """The command `capstan` of an installed package: becomes the program that the package carries."""
+    if not os.path.exists(_PACKAGED):
+        sys.exit(f"capstan: this package was installed without its program, {_PACKAGED}; install it again")
+    os.execv(_PACKAGED, [sys.argv[0], *sys.argv[1:]])
 
 
 def export(recording, out, **options):

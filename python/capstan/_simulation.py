@@ -9,6 +9,10 @@ import numpy as np
 
 from . import _core
 from ._arrays import named
+from ._errors import Places
+from ._image import Image
+from ._objects import Rod, SoftBody
+from ._view import View
 
 
 # What other programs show: export() makes them of a recording.
@@ -119,7 +123,7 @@ class Simulation(_core.Simulation):
 
     `scene` is a Scene, a Model, the path of a scene file, or the name of a scene that comes with Capstan. Options have
     the words of the command line and can be changed later as attributes: dt [s], integrator, contact_law, tolerance,
-    max_iterations, threads, sleep, judge, fail_if_not_converged, step_seconds [s].
+    max_iterations, threads, sleep, judge, fail_if_not_converged, step_seconds [s], rigid.
 
     q, v, control, generalized_force and surface_scale are views of the simulation's own memory: steps change them in
     place, and what is written to them takes effect with the next step. They also take names: sim.q["hinge"].
@@ -128,13 +132,14 @@ class Simulation(_core.Simulation):
     def __init__(self, scene, keyframe=None, **options):
         super().__init__(scene, keyframe, **options)
         model = self.model
-        self._q = named(self._array(0), lambda name: model.joint(name).q)
-        self._v = named(self._array(1), lambda name: model.joint(name).v)
+        self._q = named(self._array(0), lambda name: model._places(name)[0])
+        self._v = named(self._array(1), lambda name: model._places(name)[1])
         self._control = named(self._array(2), model.actuator_index)
-        self._generalized_force = named(self._array(3), lambda name: model.joint(name).v)
+        self._generalized_force = named(self._array(3), lambda name: model._places(name)[1])
         self._surface_scale = named(self._array(4), model.shape_index)
 
-    q = _array("q", "Positions, shape [model.num_positions] [m, rad, quat_wxyz]; by joint: sim.q['hinge']. A view.")
+    q = _array("q", "Positions, shape [model.num_positions] [m, rad, quat_wxyz]; by joint: sim.q['hinge'], and by rod, soft body, or a "
+               "body that one joint moves. A view.")
     v = _array("v", "Velocities, shape [model.num_velocities] [m/s, rad/s]; by joint. A view.")
     control = _array(
         "control", "u of each actuator, shape [model.num_controls]; by actuator. Stays until changed. A view.")
@@ -181,21 +186,51 @@ class Simulation(_core.Simulation):
 
     def body(self, name):
         """A body, by its name or number."""
-        return Body(self, self.model.body_index(name))
+        try:
+            return Body(self, self.model.body_index(name))
+        except KeyError:
+            for kind, names in (("rod", self.model.rod_names), ("soft_body", self.model.soft_body_names)):
+                if name in names:
+                    raise KeyError(f"'{name}' is no rigid body; write sim.{kind}('{name}')") from None
+            raise
+
+    def rod(self, name):
+        """A rod, by its name or number."""
+        part = self.model._rod(name)
+        return Rod(part, self, name if isinstance(name, str) else self.model.rod_names[name])
+
+    def soft_body(self, name):
+        """A soft body, by its name or number."""
+        part = self.model._soft_body(name)
+        return SoftBody(part, self, name if isinstance(name, str) else self.model.soft_body_names[name])
+
+    def _parts(self, name):
+        """Numbers of bodies that contacts may name for this body, rod or soft body: [begin, end)."""
+        model = self.model
+        try:
+            index = model.body_index(name)
+            return index, index + 1
+        except KeyError:
+            if name in model.rod_names:
+                bodies = model._rod(name).bodies
+            elif name in model.soft_body_names:
+                bodies = model._soft_body(name).bodies
+            else:
+                raise
+            return bodies.start, bodies.stop
 
     def contact_force(self, body, other=None):
-        """Contact force on a body in the last step [N], world axes, shape [3]: of all that touches it, or of `other`
-        alone."""
-        index = self.model.body_index(body)
-        of = None if other is None else self.model.body_index(other)
-        total = np.zeros(3)
-        for pair in self.contact_pairs:
-            a, b = pair["body_a"], pair["body_b"]
-            if b == index and of in (None, a):
-                total += pair["force"]
-            elif a == index and of in (None, b):
-                total -= pair["force"]
-        return total
+        """Contact force on a body, rod or soft body in the last step [N], world axes, shape [3]: of all that touches it, or
+        of `other` alone."""
+        begin, end = self._parts(body)
+        first, last = (0, len(self.model.body_names)) if other is None else self._parts(other)
+        pairs = self.contact_pairs
+        a, b = pairs["body_a"], pairs["body_b"]
+        on_a, on_b = (a >= begin) & (a < end), (b >= begin) & (b < end)
+        by_a, by_b = (a >= first) & (a < last), (b >= first) & (b < last)
+        inside = on_a & on_b  # a rod that touches itself
+        force = pairs["force"]
+        return force[on_b & by_a & ~inside].sum(0) - force[on_a & by_b & ~inside].sum(0)
 
     def save(self):
         """The whole state as bytes; restore() goes back to it bit for bit."""
@@ -223,6 +258,29 @@ class Simulation(_core.Simulation):
         self._record(path, every)
         return _Recording(self)
 
+    def image(self, width=640, height=480, eye=None, target=(0, 0, 0), up=(0, 0, 1), fov=0.8, azimuth=0.65, elevation=0.32,
+              samples=2, shadows=True):
+        """What a camera sees now, as arrays: an Image with rgb, depth and shapes. Drawn here: no screen, no browser.
+
+        width, height       [px]
+        eye, target, up     [m] where the camera is, what it looks at, and what is up; eye None: it sees all of the scene
+        fov                 [rad] from the lower to the upper edge
+        azimuth, elevation  [rad] of the camera where eye is None
+        samples             of colours across a pixel, 1 to 4: more is smoother and slower
+        """
+        return Image(*self._image(width, height, eye, target, up, fov, azimuth, elevation, samples, shadows))
+
+    def view(self, pace=1.0, address="127.0.0.1", port=0):
+        """Starts the viewer for this simulation and prints its address, to be opened in a browser: it shows every state as
+        this program steps. Returns a View.
+
+        pace     [s] of the simulation in a second of the clock, at most: steps wait for it; 0: as fast as they are
+        address  to listen at, port 0: any that is free
+        """
+        view = View(self, self._view(pace, address, port))
+        print(f"viewer: {view.url}", flush=True)
+        return view
+
     def _repr_svg_(self):
         return self.picture(480, 360)
 
@@ -234,7 +292,7 @@ class Simulation(_core.Simulation):
 
 
 OPTIONS = ("dt", "integrator", "contact_law", "tolerance", "max_iterations", "threads", "sleep", "judge",
-           "fail_if_not_converged", "step_seconds")
+           "fail_if_not_converged", "step_seconds", "rigid")
 for _name, _doc in zip(OPTIONS, (
         "Time step [s].",
         "'semi_implicit', 'explicit_euler', 'symplectic_euler', 'implicit_euler' or 'midpoint'.",
@@ -245,7 +303,10 @@ for _name, _doc in zip(OPTIONS, (
         "Whether islands at rest may sleep.",
         "Whether each answer is graded (report.judge).",
         "Whether a step that does not converge raises StepError; else the best iterate is taken.",
-        "Wall time [s] after which a step gives up with StepError.")):
+        "Wall time [s] after which a step gives up with StepError.",
+        "Rigid contact in place of a contact law: None, a model ('ncp', capstan.rigid_models() lists them), or a dict\n"
+        "with 'model' and the words of the command line: solver, restitution, stabilization, directions, viscosity, erp, "
+        "cfm,\nstiffness, damping, allowance, tolerance, max_iterations, warm_start (docs/solvers.md).")):
     setattr(Simulation, _name, property(lambda self, name=_name: self._option(name),
                                         lambda self, value, name=_name: self._set_option(name, value), doc=_doc))
 
@@ -286,5 +347,23 @@ def scene_from_dict(content, strict=False):
                 return x
             raise ValueError(f"a scene holds {x}; give a finite number, or leave it out")
         raise TypeError(f"a scene holds a {type(x).__name__}; give dicts, lists, numbers and text")
-    # JSON is YAML, and every number keeps its bits.
-    return _core.Scene.from_string(json.dumps(plain(content), indent=1), strict)
+    # JSON is YAML, and every number keeps its bits. Each line is told by its place in the objects.
+    lines, paths = [], []
+
+    def write(before, x, path, after):
+        is_dict = isinstance(x, dict)
+        if not x or not (is_dict or isinstance(x, list)):
+            lines.append(before + json.dumps(x) + after)
+            paths.append(path)
+            return
+        lines.append(before + ("{" if is_dict else "["))
+        paths.append(path)
+        for i, key in enumerate(x if is_dict else range(len(x))):
+            inner = f"{path}.{key}".lstrip(".") if is_dict else f"{path}[{key}]"
+            write(json.dumps(key) + ": " if is_dict else "", x[key], inner, "," if i + 1 < len(x) else "")
+        lines.append(("}" if is_dict else "]") + after)
+        paths.append(path)
+
+    write("", plain(content), "", "")
+    with Places(paths):
+        return _core.Scene.from_string("\n".join(lines), strict)

@@ -25,7 +25,7 @@ class SweepPoint:
     error: str
     """Why it failed, or ''. It is tried again when the sweep is run again."""
     path: str
-    """File of the result (.npz), named by the content it depends on."""
+    """File of the result (.h5), named by the content it depends on."""
 
 
 def _key(code, point):
@@ -48,9 +48,10 @@ def _evaluate(function, point, path):
     if not isinstance(result, dict):
         result = {"value": result}
     descriptor, scratch = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".part")
+    os.close(descriptor)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez(file, **{name: np.asarray(value) for name, value in result.items()})
+        _core._write_hdf5(scratch, {name: np.asarray(value) for name, value in result.items()},
+                          {"point": json.dumps(point, default=_plain), "version": _core.__version__})
         os.replace(scratch, path)
     except BaseException:
         os.unlink(scratch)
@@ -96,11 +97,12 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
 
     function  returns a dict of arrays or numbers (or one of those); in a module of its own, for processes import it
     grid      {name: list of values}: all combinations; or a list of dicts
-    folder    of the results, .npz files named by a hash of version, point and code: that of the function and of all
+    folder    of the results, HDF5 files named by a hash of version, point and code: that of the function and of all
               functions, classes and constants of yours that it uses. A sweep that was killed, or has new points, computes
               only what is not there. Of files, only those that a value of the point names are looked into.
     workers   processes; None: as many as there are processors
-    client    a dask.distributed.Client: the sweep runs on its cluster, which must see the folder
+    client    a dask.distributed.Client: the sweep runs on its cluster, whose workers must see the folder and import the
+              function; what a worker that dies was at is given to another one
 
     Returns a list of SweepPoint in the order of the grid.
     """
@@ -111,7 +113,7 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
     folder = pathlib.Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     code = code_of(function)
-    paths = [str(folder / f"{_key(code, point)}.npz") for point in points]
+    paths = [str(folder / f"{_key(code, point)}.h5") for point in points]
     tasks = {path: (function, point, path) for point, path in zip(points, paths) if not os.path.exists(path)}
     errors = {}
     if tasks:
@@ -120,7 +122,6 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
     for point, path in zip(points, paths):
         result = None
         if os.path.exists(path):
-            with np.load(path, allow_pickle=False) as file:
-                result = {name: file[name] for name in file.files}
+            result = _core._read_hdf5(path)
         answers.append(SweepPoint(point, result, errors.get(path, ""), path))
     return answers

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 
 from . import _core
+from ._rollout import Batch
 from ._simulation import scene_from_dict
 
 
@@ -158,7 +159,8 @@ class _Run:
 
     def __init__(self, task, size, threads, options):
         self.task = task
-        self.batch = _core.Batch(task.model, size, threads, **options)
+        self.batch = Batch(task.model, size, threads, **options)
+        self.batch.schedule = None  # actions are the controls
         self.goals = np.zeros((size, task.num_goals))
         self.steps = np.zeros(size, dtype=int)
 

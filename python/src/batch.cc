@@ -1,7 +1,8 @@
 // Batch: many simulations of one model, stepped by several threads without the interpreter's lock.
 //
-// Simulations share nothing but the model, and a workspace has no influence on results (step/step.h): bits do
-// not depend on the number of threads, nor on which thread steps which simulation.
+// Simulations share nothing but the model, and a workspace has no influence on results (step/step.h), but for
+// the impulses that a rigid model begins with, of which each simulation keeps its own: bits do not depend on
+// the number of threads, nor on which thread steps which simulation.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -10,7 +11,7 @@
 
 #include "capstan/base/parallel.h"
 #include "capstan/math/rotation.h"
-#include "python/src/support.h"
+#include "python/src/controls.h"
 
 namespace capstan::python {
 namespace {
@@ -24,20 +25,27 @@ class PyBatch {
         options_(options),
         states_(size, start),
         failure_(size),
+        rigid_(size),
         arrays_(std::make_shared<Arrays>()),
         threads_(threads) {
     const Model& m = model_->model;
     options_.threads = 1;
+    options_.judge = false;  // there are no reports of batches
     options_.stop = &stop_;
     arrays_->q.resize(size, m.num_positions);
     arrays_->v.resize(size, m.num_velocities());
     arrays_->control.resize(size, model_->actuators.size());
     arrays_->time.resize(size);
-    for (int i = 0; i < size; ++i) store(i);
+    arrays_->sensors = RowMatrix::Zero(size, model_->sensors.size);
+    for (int i = 0; i < size; ++i) {
+      store(i);
+      sense(i, nullptr, nullptr);
+    }
+    set_schedule(model_->scene.controls);
   }
 
   struct Arrays {
-    RowMatrix q, v, control;
+    RowMatrix q, v, control, sensors;
     VecX time;
   };
 
@@ -79,7 +87,17 @@ class PyBatch {
     const Busy busy(&busy_);
     states_[i] = std::move(copy);
     failure_[i].clear();
+    rigid_[i].reset();
     store(i);
+    sense(i, nullptr, nullptr);
+  }
+
+  nb::list schedule() const { return from_points(points_); }
+  void set_schedule(std::vector<ControlPoint> points) {
+    Schedule schedule = to_schedule(*model_, points);
+    const Busy busy(&busy_);
+    schedule_ = std::move(schedule);
+    points_ = std::move(points);
   }
 
   void reset(const nb::object& indices, const std::optional<std::string>& keyframe) {
@@ -102,18 +120,19 @@ class PyBatch {
   void take_steps(long count) {
     if (count < 0) throw nb::value_error("the number of steps is below 0");
     run(
-        count, [](int, long, State*) {}, [](int, long, const State&) {});
+        count, schedule_, 0, [](int, long, State*) {}, [](int, long, const State&) {});
   }
 
   // Controls: none, [steps, actuators] for all, or [size, steps, actuators].
-  nb::tuple rollout(long steps, nb::handle controls, long every) {
+  nb::tuple rollout(long steps, nb::handle controls, long every, bool sensors) {
     if (steps < 1) throw nb::value_error("steps must be 1 or more");
     if (every < 1 || every > steps) throw nb::value_error("every must be 1 to the number of steps");
     const int num_controls = model_->actuators.size();
     const RowMatrix u = to_controls(controls, steps);
     const long rows = steps / every;
     const Model& m = model_->model;
-    const double numbers = double(rows) * size() * (m.num_positions + m.num_velocities() + 1);
+    const int num_sensed = sensors ? model_->sensors.size : 0;
+    const double numbers = double(rows) * size() * (m.num_positions + m.num_velocities() + 1 + num_sensed);
     if (numbers > kMostNumbers) {
       raise_value_error(fmt::format(
           "{} simulations with {} rows each are {:.1e} numbers; make `every` larger", size(), rows, numbers));
@@ -122,8 +141,12 @@ class PyBatch {
     auto q = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_positions, kNone));
     auto v = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_velocities(), kNone));
     auto t = std::make_shared<RowMatrix>(RowMatrix::Constant(size(), rows, kNone));
+    auto s = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, num_sensed, kNone));
+    // Controls that are given take the place of the schedule's; its forces and surfaces still act.
+    Schedule schedule = schedule_;
+    if (u.rows() > 0) schedule.controls.clear();
     run(
-        steps,
+        steps, schedule, sensors ? every : 0,
         [&](int i, long k, State* state) {
           if (num_controls == 0 || u.rows() == 0) return;
           const long row = u.rows() == steps ? k : i * steps + k;
@@ -135,11 +158,13 @@ class PyBatch {
           q->row(i * rows + row) = state.q.transpose();
           v->row(i * rows + row) = state.v.transpose();
           (*t)(i, row) = state.time;
+          if (num_sensed > 0) s->row(i * rows + row) = arrays_->sensors.row(i);
         });
     const auto n = static_cast<std::size_t>(size()), r = static_cast<std::size_t>(rows);
     return nb::make_tuple(view(t->data(), {n, r}, keep(t)),
                           view(q->data(), {n, r, static_cast<std::size_t>(q->cols())}, keep(q)),
-                          view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)));
+                          view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)),
+                          view(s->data(), {n, r, static_cast<std::size_t>(s->cols())}, keep(s)));
   }
 
   nb::tuple poses() {
@@ -205,6 +230,29 @@ class PyBatch {
     arrays_->time[i] = state.time;
   }
 
+  // `workspace` and `input` are of the last step; null: there was none.
+  void sense(int i, const Workspace* workspace, const Input* input) {
+    if (model_->sensors.size == 0) return;
+    VecX values = workspace != nullptr ? VecX(arrays_->sensors.row(i).transpose()) : VecX();
+    read_sensors(model_->model, model_->sensors, states_[i], workspace, input, &values);
+    arrays_->sensors.row(i) = values.transpose();
+  }
+
+  void check_control(const Schedule& schedule) const {
+    for (const Schedule::Track& track : schedule.controls) {
+      for (int i = 0; i < size(); ++i) {
+        const double given = arrays_->control(i, track.index);
+        if (given == states_[i].control[track.index] || !value_at(track, arrays_->time[i] + options_.dt / 2))
+          continue;
+        raise_value_error(
+            fmt::format("simulation {}: control of '{}' was set to {:g}, but the schedule sets it; "
+                        "'batch.schedule = None' ends the "
+                        "schedule",
+                        i, model_->actuators.list()[track.index], given));
+      }
+    }
+  }
+
   std::unique_ptr<Workspace> take_workspace() {
     {
       const std::lock_guard lock(mutex_);
@@ -222,10 +270,12 @@ class PyBatch {
     workspaces_.push_back(std::move(workspace));
   }
 
-  // before(i, k, state) and after(i, k, state) are called around step k of simulation i.
+  // before(i, k, state) and after(i, k, state) are called around step k of simulation i. Sensors are read
+  // every `sense_every` steps (0: not in between) and after the last one.
   template <class Before, class After>
-  void run(long count, const Before& before, const After& after) {
+  void run(long count, const Schedule& schedule, long sense_every, const Before& before, const After& after) {
     const Busy busy(&busy_);
+    check_control(schedule);
     for (int i = 0; i < size(); ++i) {
       if (failure_[i].empty()) load(i);
     }
@@ -244,11 +294,18 @@ class PyBatch {
       threads_.for_each(size(), [&](int i) {
         if (!failure_[i].empty() || stop_) return;
         std::unique_ptr<Workspace> workspace = take_workspace();
-        const Input input;
+        workspace->rigid = rigid_[i];
+        Input input;
         try {
           for (long k = 0; k < count; ++k) {
             before(i, k, &states_[i]);
+            if (!schedule.empty()) {
+              input.body_forces.clear();
+              apply_schedule(model_->model, schedule, options_.dt, &states_[i], &input);
+            }
             step(model_->model, options_, input, &states_[i], workspace.get());
+            const bool is_due = sense_every > 0 && (k + 1) % sense_every == 0;
+            if (is_due || k + 1 == count || stop_) sense(i, workspace.get(), &input);
             after(i, k, states_[i]);
             if (std::this_thread::get_id() == caller && signals.is_due_and_raised())
               interrupted = stop_ = true;
@@ -260,6 +317,7 @@ class PyBatch {
           failure_[i] = failure.what();
           return;
         }
+        rigid_[i] = std::move(workspace->rigid);
         give_back(std::move(workspace));
       });
     }
@@ -269,8 +327,11 @@ class PyBatch {
   ModelPtr model_;
   StepOptions options_;
   std::vector<State> states_;
-  std::vector<std::string> failure_;  // why a simulation stands still, or ""
+  std::vector<std::string> failure_;                 // why a simulation stands still, or ""
+  std::vector<std::shared_ptr<RigidMemory>> rigid_;  // impulses of the last step by a rigid model
   std::shared_ptr<Arrays> arrays_;
+  std::vector<ControlPoint> points_;
+  Schedule schedule_;
   Threads threads_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Workspace>> workspaces_;
@@ -316,13 +377,16 @@ void bind_batch(nb::module_& m) {
           "control", [](PyBatch& b) { return b.array(&Arrays::control); },
           "Controls, likewise, shape [size, actuators].")
       .def_prop_ro("time", &PyBatch::time, "[s], likewise, shape [size].")
+      .def_prop_ro("_sensors", [](PyBatch& b) { return b.array(&Arrays::sensors); })
+      .def_prop_rw(
+          "schedule", &PyBatch::schedule,
+          [](PyBatch& b, nb::handle points) { b.set_schedule(to_points(*b.model(), points)); },
+          nb::for_setter(nb::arg("points").none()),
+          "Controls over time that all follow, as Simulation.schedule: at first those of the scene; None for "
+          "none.")
       .def("step", &PyBatch::take_steps, "count"_a = 1,
            "Takes steps in every simulation that has not failed.")
-      .def("rollout", &PyBatch::rollout, "steps"_a, "controls"_a = nb::none(), "every"_a = 1,
-           "Takes steps and keeps every `every`th state: (time [size, rows], q [size, rows, num_positions],\n"
-           "v [size, rows, dofs]), rows = steps // every. Rows that a failed simulation did not get to are "
-           "NaN.\n\n"
-           "controls: None, [steps, actuators] for all alike, or [size, steps, actuators].")
+      .def("_rollout", &PyBatch::rollout, "steps"_a, "controls"_a.none(), "every"_a, "sensors"_a)
       .def("state", &PyBatch::state, "index"_a, "A copy of the state of one simulation.")
       .def("set_state", &PyBatch::set_state, "index"_a, "state"_a, "Puts one simulation into a state.")
       .def("reset", &PyBatch::reset, "indices"_a = nb::none(), "keyframe"_a = nb::none(),

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "capstan/math/rotation.h"
 #include "python/src/simulation.h"
 
@@ -108,6 +110,24 @@ void bind_simulation(nb::module_& m) {
       .def("picture", &Sim::picture, "width"_a = 960, "height"_a = 720, "azimuth"_a = 0.65,
            "elevation"_a = 0.32, "title"_a = "",
            "A drawing of the scene as it is now: SVG text. Angles of the camera in rad.")
+      .def(
+          "_image",
+          [](Sim& s, int width, int height, nb::handle eye, nb::handle target, nb::handle up, double fov,
+             double azimuth, double elevation, int samples, bool shadows) {
+            if (width < 1 || height < 1 || width > 8192 || height > 8192)
+              throw nb::value_error("width and height must be 1 to 8192 [px]");
+            if (samples < 1 || samples > 4) throw nb::value_error("samples must be 1 to 4");
+            if (!std::isfinite(azimuth) || !std::isfinite(elevation))
+              throw nb::value_error("an angle is not finite");
+            ImageOptions options{width, height, {}, azimuth, elevation, samples, shadows};
+            if (!eye.is_none())
+              options.camera = {to_vec3(eye, "eye"), to_vec3(target, "target"), to_vec3(up, "up"), fov};
+            return s.image(options);
+          },
+          "width"_a, "height"_a, "eye"_a.none(), "target"_a.none(), "up"_a.none(), "fov"_a, "azimuth"_a,
+          "elevation"_a, "samples"_a, "shadows"_a)
+      .def("_view", &Sim::view, "pace"_a, "address"_a, "port"_a)
+      .def("_close_view", &Sim::close_view)
       .def(
           "_record", [](Sim& s, nb::handle path, long every) { s.record(to_path(path), every); }, "path"_a,
           "every"_a)

@@ -5,6 +5,7 @@
 #include "capstan/contacts/contacts.h"
 #include "capstan/dynamics/forces.h"
 #include "capstan/dynamics/tree.h"
+#include "capstan/geometry/collide.h"
 #include "capstan/math/rotation.h"
 #include "python/src/support.h"
 
@@ -177,6 +178,47 @@ nb::object ray(const CompiledModel& m, nb::handle q, nb::handle origin, nb::hand
   return result;
 }
 
+// Of all pairs of shapes of two bodies that collide: the nearest.
+nb::dict distance(const CompiledModel& m, nb::handle q, nb::handle body_a, nb::handle body_b) {
+  const At at(m, q);
+  const int a = m.bodies.find(body_a), b = m.bodies.find(body_b);
+  if (a == b) throw nb::value_error("give two bodies");
+  ContactPoint nearest{}, point{};
+  nearest.distance = kInfinity;
+  int shape_a = -1, shape_b = -1;
+  const std::vector<ModelShape>& shapes = m.model.shapes;
+  const auto count = static_cast<int>(shapes.size());
+  for (int i = 0; i < count; ++i) {
+    if (shapes[i].body != a || !shapes[i].collides) continue;
+    for (int j = 0; j < count; ++j) {
+      if (shapes[j].body != b || !shapes[j].collides) continue;
+      for (const int k : {i, j}) {
+        if (!is_convex(shapes[k].collider.type))
+          raise_value_error(
+              fmt::format("shape '{}' is not convex; distances are of convex shapes", shapes[k].name));
+      }
+      if (shapes[i].collider.type == ColliderType::half_space &&
+          shapes[j].collider.type == ColliderType::half_space)
+        continue;
+      signed_distance(shapes[i].collider, shape_pose(m.model, at.placement, i), shapes[j].collider,
+                      shape_pose(m.model, at.placement, j), &point);
+      if (point.distance >= nearest.distance) continue;
+      nearest = point;
+      shape_a = i;
+      shape_b = j;
+    }
+  }
+  if (shape_a < 0) throw nb::value_error("the two bodies have no shapes that could touch");
+  nb::dict result;
+  result["distance"] = nearest.distance;
+  result["point_a"] = to_numpy(nearest.p_A);
+  result["point_b"] = to_numpy(nearest.p_B);
+  result["normal"] = to_numpy(nearest.normal);
+  result["shape_a"] = shape_a;
+  result["shape_b"] = shape_b;
+  return result;
+}
+
 nb::object collide_at(const CompiledModel& m, nb::handle q) {
   const At at(m, q);
   Contacts contacts;
@@ -232,6 +274,11 @@ void bind_dynamics(nb::class_<CompiledModel>& model) {
       .def("difference", &position_difference, "q0"_a, "q1"_a, "v with integrate(q0, v) = q1, shape [dofs].")
       .def("collide", &collide_at, "q"_a,
            "Contacts at q, without any motion: a record array of dtype capstan.CONTACT, forces zero.")
+      .def("distance", &distance, "q"_a, "body_a"_a, "body_b"_a,
+           "Signed distance of two bodies at q: {'distance' [m], negative where they overlap, 'point_a', "
+           "'point_b' [m, "
+           "world],\n'normal' from a to b, 'shape_a', 'shape_b': the nearest pair of their shapes}. Of "
+           "convex shapes.")
       .def("ray_cast", &ray, "q"_a, "origin"_a, "direction"_a, "max_distance"_a = kInfinity,
            "The nearest hit of a ray with a shape that collides: {'shape', 'distance' [m], 'point', "
            "'normal'}, or None.");

@@ -13,10 +13,6 @@ struct JointView {
   const ModelJoint& joint() const { return owner->model.joints[index]; }
 };
 
-nb::object make_slice(int begin, int count) {
-  return nb::steal(PySlice_New(nb::int_(begin).ptr(), nb::int_(begin + count).ptr(), nullptr));
-}
-
 // [dofs] of the limits of scalar joints; infinite elsewhere.
 std::pair<nb::object, nb::object> limits(const CompiledModel& m) {
   const Model& model = m.model;
@@ -49,10 +45,16 @@ void bind_model(nb::module_& module) {
           "body", [](const JointView& j) { return j.owner->model.bodies[j.joint().body].name; },
           "Name of the body that it moves.")
       .def_prop_ro(
-          "q", [](const JointView& j) { return make_slice(j.joint().q, num_positions(j.joint().type)); },
+          "q",
+          [](const JointView& j) {
+            return make_slice(j.joint().q, j.joint().q + num_positions(j.joint().type));
+          },
           "Slice of its positions in q.")
       .def_prop_ro(
-          "v", [](const JointView& j) { return make_slice(j.joint().v, num_velocities(j.joint().type)); },
+          "v",
+          [](const JointView& j) {
+            return make_slice(j.joint().v, j.joint().v + num_velocities(j.joint().type));
+          },
           "Slice of its velocities in v.")
       .def_prop_ro(
           "limits",
@@ -116,8 +118,8 @@ void bind_model(nb::module_& module) {
                    [](const CompiledModel& m) {
                      nb::list places;  // (name, number or slice of the numbers)
                      for (const SensorSet::Entry& e : m.sensors.entries) {
-                       const nb::object place =
-                           e.size == 1 ? nb::object(nb::int_(e.begin)) : make_slice(e.begin, e.size);
+                       const nb::object place = e.size == 1 ? nb::object(nb::int_(e.begin))
+                                                            : make_slice(e.begin, e.begin + e.size);
                        places.append(nb::make_tuple(e.name, place));
                      }
                      return places;
@@ -215,6 +217,7 @@ void bind_model(nb::module_& module) {
                            m.bodies.size() - 1, m.model.num_velocities(), m.actuators.size());
       });
   bind_dynamics(model);
+  bind_objects(module, model);
 }
 
 }  // namespace capstan::python

@@ -44,6 +44,10 @@ NB_MODULE(_core, m) {
   using namespace capstan::python;
   nb::set_leak_warnings(false);  // what pytest or a notebook still holds at the end is no leak of ours
   m.attr("__version__") = capstan::version();
+  m.def("rigid_models", &rigid_models,
+        "Models of rigid contact, and the solvers that take each, its default first: {model: [solver, "
+        "...]}.\n\n"
+        "docs/solvers.md tells what they are; Simulation(scene, rigid=...) takes them.");
   bind_errors(m);
   bind_scene(m);
   bind_model(m);
@@ -51,4 +55,5 @@ NB_MODULE(_core, m) {
   bind_report(m);
   bind_simulation(m);
   bind_batch(m);
+  bind_hdf5(m);
 }

@@ -1,10 +1,14 @@
 // Options of steps by name, with the words of the command line and of scene files.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 
 #include "capstan/base/closest_name.h"
+#include "capstan/rigid/rigid_solvers.h"
+#include "capstan/step/choose_rigid.h"
 #include "python/src/support.h"
 
 namespace capstan::python {
@@ -55,6 +59,12 @@ std::string known(const std::vector<std::string>& names) {
   return text;
 }
 
+std::vector<std::string> rigid_model_names() {
+  std::vector<std::string> names;
+  for (const RigidModelTraits& model : kRigidModels) names.emplace_back(model.name);
+  return names;
+}
+
 std::vector<std::string> integrator_names() {
   std::vector<std::string> names;
   for (int i = 0; i <= static_cast<int>(Integrator::midpoint); ++i) {
@@ -64,10 +74,105 @@ std::vector<std::string> integrator_names() {
 }
 
 const std::vector<std::string> kNames = {
-    "dt",    "integrator",     "contact_law", "tolerance", "threads", "sleep", "fail_if_not_converged",
-    "judge", "max_iterations", "step_seconds"};
+    "dt",    "integrator",     "contact_law",  "tolerance", "threads", "sleep", "fail_if_not_converged",
+    "judge", "max_iterations", "step_seconds", "rigid"};
+
+// A rigid model from its name, or from a dict with the words of the command line; None: a contact law.
+RigidSettings to_rigid(nb::handle value) {
+  RigidChoice choice;
+  if (value.is_none()) return {};
+  if (nb::isinstance<nb::str>(value)) {
+    choice.model = nb::cast<std::string>(value);
+  } else if (nb::isinstance<nb::dict>(value)) {
+    const auto whole = [](nb::handle x, const std::string& name) { return to_count(x, name, 1'000'000'000); };
+    for (const auto& [key, x] : nb::borrow<nb::dict>(value)) {
+      const std::string name = to_text(key, "a key of rigid");
+      std::string* text = name == "model"           ? &choice.model
+                          : name == "solver"        ? &choice.solver
+                          : name == "restitution"   ? &choice.restitution
+                          : name == "stabilization" ? &choice.stabilization
+                                                    : nullptr;
+      std::optional<double>* number = name == "viscosity"   ? &choice.viscosity
+                                      : name == "erp"       ? &choice.erp
+                                      : name == "cfm"       ? &choice.cfm
+                                      : name == "stiffness" ? &choice.stiffness
+                                      : name == "damping"   ? &choice.damping
+                                      : name == "allowance" ? &choice.allowance
+                                      : name == "tolerance" ? &choice.tolerance
+                                                            : nullptr;
+      if (text != nullptr) {
+        *text = to_text(x, name);
+      } else if (number != nullptr) {
+        *number = to_number(x, name);
+      } else if (name == "directions") {
+        choice.directions = whole(x, name);
+      } else if (name == "max_iterations") {
+        choice.max_iterations = whole(x, name);
+      } else if (name == "warm_start") {
+        choice.cold = !to_bool(x, name);
+      } else {
+        const std::vector<std::string> names = {
+            "model", "solver", "restitution", "stabilization", "directions", "max_iterations", "viscosity",
+            "erp",   "cfm",    "stiffness",   "damping",       "allowance",  "tolerance",      "warm_start"};
+        raise_value_error(
+            fmt::format("rigid has no '{}'; {}", name, did_you_mean(name, names, known(names))));
+      }
+    }
+    if (choice.model.empty()) raise_value_error("rigid has no 'model'; " + known(rigid_model_names()));
+  } else {
+    throw nb::type_error(
+        "rigid must be the name of a model, a dict with 'model' and what belongs to it, or None");
+  }
+  try {
+    return rigid_settings(choice, [](std::string name) {
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+  } catch (const std::invalid_argument& error) {
+    raise_value_error(error.what());
+  }
+}
+
+nb::object from_rigid(const RigidSettings& settings) {
+  if (!settings.is_on) return nb::none();
+  const RigidOptions& r = settings.options;
+  nb::dict words;
+  words["model"] = traits(r.model).name;
+  words["solver"] = settings.solver;
+  words["restitution"] = kRigidRestitutionNames[static_cast<int>(r.restitution)];
+  words["stabilization"] = kRigidStabilizationNames[static_cast<int>(r.stabilization)];
+  words["directions"] = r.directions;
+  words["max_iterations"] = r.max_iterations;
+  words["viscosity"] = r.viscosity;
+  if (r.stiffness > 0) {
+    words["stiffness"] = r.stiffness;
+    words["damping"] = r.damping;
+  } else {
+    if (r.erp >= 0) words["erp"] = r.erp;
+    if (r.cfm > 0) words["cfm"] = r.cfm;
+  }
+  words["allowance"] = r.allowance;
+  words["tolerance"] = r.tolerance;
+  words["warm_start"] = r.warm_start;
+  return words;
+}
 
 }  // namespace
+
+nb::dict rigid_models() {
+  nb::dict models;
+  for (int i = 0; i < kNumRigidModels; ++i) {
+    nb::list solvers;
+    const auto model = static_cast<RigidModel>(i);
+    solvers.append(default_solver(model));
+    for (const RigidSolver& solver : rigid_solvers()) {
+      if (solver.takes(model) && std::string(solver.name) != default_solver(model))
+        solvers.append(solver.name);
+    }
+    models[kRigidModels[i].name] = solvers;
+  }
+  return models;
+}
 
 std::string contact_law_name(const StepOptions& options) {
   return traits(options.contact.law).name;
@@ -108,6 +213,8 @@ void set_option(const std::string& name, nb::handle value, StepOptions* options)
     options->fail_if_not_converged = to_bool(value, name);
   } else if (name == "step_seconds") {
     options->most_seconds = to_positive(value, name, true);
+  } else if (name == "rigid") {
+    options->rigid = to_rigid(value);
   } else {
     throw nb::type_error(
         fmt::format("there is no option '{}'; {}", name, did_you_mean(name, kNames, known(kNames))).c_str());
@@ -125,6 +232,7 @@ nb::object get_option(const std::string& name, const StepOptions& options) {
   if (name == "judge") return nb::bool_(options.judge);
   if (name == "fail_if_not_converged") return nb::bool_(options.fail_if_not_converged);
   if (name == "step_seconds") return nb::float_(options.most_seconds);
+  if (name == "rigid") return from_rigid(options.rigid);
   throw nb::type_error(
       fmt::format("there is no option '{}'; {}", name, did_you_mean(name, kNames, known(kNames))).c_str());
 }

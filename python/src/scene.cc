@@ -155,6 +155,32 @@ void set_friction(PyScene& s, double friction, const std::string& material) {
   s.scene.materials.push_back(added);
 }
 
+// Shapes keep their shares of it, and so does the inertia.
+void set_mass(PyScene& s, double mass, const std::string& body) {
+  if (!(mass > 0) || !std::isfinite(mass))
+    raise_value_error(fmt::format("mass is {:g} kg; give a finite number above 0", mass));
+  std::vector<std::string> names;
+  for (Body& b : s.scene.bodies) {
+    names.push_back(b.name);
+    if (b.name != body) continue;
+    if (b.inertia) {
+      b.inertia->about_com *= mass / b.inertia->mass;
+      b.inertia->mass = mass;
+      return;
+    }
+    const Model model = compile(s.scene);
+    const double before = model.bodies[model.find_body(body)].mass;
+    if (!(before > 0)) raise_value_error(fmt::format("body '{}' has no shape that could have a mass", body));
+    for (ShapeInstance& shape : s.scene.shapes) {
+      if (shape.body != body || !shape.has_mass) continue;
+      if (shape.mass) *shape.mass *= mass / before;
+      shape.density *= mass / before;
+    }
+    return;
+  }
+  throw nb::key_error(fmt::format("there is no body '{}'; {}", body, did_you_mean(body, names)).c_str());
+}
+
 // The whole of a scene as plain things, for pickle: YAML and the meshes it names.
 nb::tuple scene_parts(const PyScene& s) {
   std::map<const TriangleMesh*, std::string> names;
@@ -279,6 +305,9 @@ void bind_scene(nb::module_& m) {
            "says how its root bodies move, None leaves it as it is.")
       .def("set_friction", &set_friction, "friction"_a, "material"_a = "default",
            "Changes the friction coefficient of a material; compile the scene again to see it act.")
+      .def("set_mass", &set_mass, "mass"_a, "body"_a,
+           "Changes the mass of a body [kg], and its inertia in proportion; compile the scene again to see "
+           "it act.")
       .def(
           "to_yaml", [](const PyScene& s) { return write_yaml(s.scene); },
           "The scene as YAML text. Shapes with meshes are left out, with a comment; save() writes those, "

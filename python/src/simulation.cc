@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "capstan/io/picture.h"
 #include "capstan/io/recording_hdf5.h"
@@ -159,7 +160,8 @@ void PySimulation::take_steps(long count) {
       has_step_ = true;
       ++taken;
       if (recorder_ && ++since_record_ >= record_every_) append_frame(workspace_.get(), seconds_since(begin));
-      interrupted = signals.is_due_and_raised();
+      if (view_) interrupted = show_step(taken == count, seconds_since(begin), &signals);
+      if (!interrupted) interrupted = signals.is_due_and_raised();
     }
   } catch (const StepFailure& f) {
     failed = true;
@@ -175,6 +177,35 @@ void PySimulation::take_steps(long count) {
     raise_step_error(failure, taken);
   }
   if (interrupted) throw nb::python_error();
+}
+
+// Shows the state, and waits where it is ahead of the clock: true, with the Python error set, when a signal
+// ended that.
+bool PySimulation::show_step(bool is_last, double wall, SignalCheck* signals) {
+  view_->show(state_, report_, workspace_.get(), wall, is_last);
+  for (double early = view_->seconds_early(state_.time); early > 0;
+       early = view_->seconds_early(state_.time)) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(early, 0.05)));
+    if (signals->is_due_and_raised()) return true;
+  }
+  return false;
+}
+
+std::string PySimulation::view(double pace, const std::string& address, int port) {
+  if (!(pace >= 0)) throw nb::value_error("pace must be 0 or more");
+  if (port < 0 || port > 65535) throw nb::value_error("port must be 0 to 65535");
+  const Busy busy(&busy_);
+  load();
+  if (!view_)
+    view_ = std::make_unique<LiveView>(model_, options_, state_, address, static_cast<unsigned short>(port));
+  view_->set_pace(pace);
+  return view_->url();
+}
+
+void PySimulation::close_view() {
+  const Busy busy(&busy_);
+  const std::unique_ptr<LiveView> closing = std::move(view_);
+  const nb::gil_scoped_release release;
 }
 
 void PySimulation::raise_step_error(const std::string& text, long taken) const {
@@ -195,8 +226,10 @@ void PySimulation::set_state(State state) {
   make_sound(model_->model, &state);
   state_ = std::move(state);
   has_step_ = false;
+  workspace_->rigid.reset();  // impulses of a rigid model, which are not of this state
   report_ = {};
   store();
+  if (view_) view_->show(state_, report_, nullptr, 0, true);
 }
 
 void PySimulation::set_time(double time) {
@@ -212,7 +245,7 @@ void PySimulation::choose_option(const std::string& name, nb::handle value) {
 
 nb::object PySimulation::array(VecX Arrays::*field) {
   VecX& x = (*arrays_).*field;
-  return view(x.data(), {static_cast<std::size_t>(x.size())}, keep(arrays_));
+  return python::view(x.data(), {static_cast<std::size_t>(x.size())}, keep(arrays_));
 }
 
 nb::object PySimulation::contacts() {
@@ -295,6 +328,21 @@ std::string PySimulation::picture(int width, int height, double azimuth, double 
   options.elevation = elevation;
   options.title = title;
   return draw_picture(model_->model, {state()}, options);
+}
+
+nb::tuple PySimulation::image(const ImageOptions& options) {
+  const State now = state();
+  auto image = std::make_shared<Image>();
+  {
+    const nb::gil_scoped_release release;
+    *image = draw_image(model_->model, now, options);
+  }
+  const auto h = static_cast<std::size_t>(options.height), w = static_cast<std::size_t>(options.width);
+  const auto view_of = [&](auto* data, std::initializer_list<std::size_t> shape) {
+    return nb::cast(nb::ndarray<nb::numpy, std::remove_pointer_t<decltype(data)>>(data, shape, keep(image)));
+  };
+  return nb::make_tuple(view_of(image->rgb.data(), {h, w, 3}), view_of(image->depth.data(), {h, w}),
+                        view_of(image->shapes.data(), {h, w}));
 }
 
 void PySimulation::record(const std::string& path, long every) {

@@ -5,9 +5,11 @@
 // takes effect with the next step, and an array that outlives the simulation is still sound.
 #pragma once
 
+#include "capstan/io/image.h"
 #include "capstan/io/recording.h"
 #include "capstan/step/contact_forces.h"
 #include "python/src/controls.h"
+#include "python/src/live_view.h"
 
 namespace capstan::python {
 
@@ -49,6 +51,13 @@ class PySimulation {
   nb::tuple poses();
   std::string picture(int width, int height, double azimuth, double elevation, const std::string& title);
 
+  // The scene in pixels: (rgb, depth, shapes).
+  nb::tuple image(const ImageOptions& options);
+
+  // Starts the viewer's server, or paces the one there is; its address.
+  std::string view(double pace, const std::string& address, int port);
+  void close_view();
+
   void record(const std::string& path, long every);
   long stop_recording();  // frames written
   bool is_recording() const { return recorder_ != nullptr; }
@@ -61,6 +70,7 @@ class PySimulation {
   void follow_schedule();
   void place();  // where everything is now
   void append_frame(const Workspace* last, double wall);
+  bool show_step(bool is_last, double wall, SignalCheck* signals);
   [[noreturn]] void raise_step_error(const std::string& text, long taken) const;
 
   struct Force {
@@ -84,6 +94,7 @@ class PySimulation {
   Placement placement_;
   std::unique_ptr<Recorder> recorder_;
   long record_every_ = 1, since_record_ = 0;
+  std::unique_ptr<LiveView> view_;
   std::atomic<bool> busy_ = false;
 };
 

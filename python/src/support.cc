@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "capstan/base/closest_name.h"
+#include "capstan/model/add_rod.h"
+#include "capstan/model/add_soft_body.h"
 
 namespace capstan::python {
 namespace {
@@ -85,6 +87,10 @@ nb::object to_records(const void* data, std::size_t bytes, nb::handle dtype) {
   return numpy.attr("frombuffer")(memory, dtype);
 }
 
+nb::object make_slice(int begin, int end) {
+  return nb::steal(PySlice_New(nb::int_(begin).ptr(), nb::int_(end).ptr(), nullptr));
+}
+
 std::string to_path(nb::handle path) {
   const nb::object text = nb::steal(PyOS_FSPath(path.ptr()));
   if (!text.is_valid()) throw nb::python_error();
@@ -147,7 +153,9 @@ CompiledModel::CompiledModel(Scene from, Model compiled, SensorSet made, Diagnos
       sites("site"),
       tendons("tendon"),
       keyframes("keyframe"),
-      sensor_names("sensor") {
+      sensor_names("sensor"),
+      rods("rod"),
+      soft_bodies("soft body") {
   const auto fill = [](const auto& things, Names* names) {
     for (const auto& thing : things) names->add(thing.name);
   };
@@ -159,6 +167,8 @@ CompiledModel::CompiledModel(Scene from, Model compiled, SensorSet made, Diagnos
   fill(model.tendons, &tendons);
   fill(model.keyframes, &keyframes);
   fill(sensors.entries, &sensor_names);
+  for (const int object : find_rods(model)) rods.add(rod_name(model, object));
+  for (const int object : find_soft_bodies(model)) soft_bodies.add(soft_body_name(model, object));
 }
 
 void make_sound(const Model& model, State* state) {

@@ -55,6 +55,8 @@ nb::capsule keep(std::shared_ptr<T> owner) {
 // A numpy array of records: `bytes` of count records of a dtype.
 nb::object to_records(const void* data, std::size_t bytes, nb::handle dtype);
 
+nb::object make_slice(int begin, int end);
+
 // str or os.PathLike; refuses a path with a zero byte, which the system would cut off there.
 std::string to_path(nb::handle path);
 
@@ -87,7 +89,7 @@ struct CompiledModel {
   Model model;
   Diagnostics diagnostics;  // warnings of reading and compiling
   SensorSet sensors;
-  Names bodies, joints, actuators, shapes, sites, tendons, keyframes, sensor_names;
+  Names bodies, joints, actuators, shapes, sites, tendons, keyframes, sensor_names, rods, soft_bodies;
 };
 using ModelPtr = std::shared_ptr<const CompiledModel>;
 
@@ -120,6 +122,7 @@ StepOptions choose_options(const Model& model, const nb::kwargs& arguments);
 std::string contact_law_name(const StepOptions& options);
 void set_option(const std::string& name, nb::handle value, StepOptions* options);
 nb::object get_option(const std::string& name, const StepOptions& options);
+nb::dict rigid_models();  // {model: its solvers, the default one first}
 
 // Quaternions that are not of unit length are made so; throws ValueError when no step can start from the
 // state.
@@ -164,9 +167,11 @@ void bind_errors(nb::module_& m);
 void bind_scene(nb::module_& m);
 void bind_model(nb::module_& m);
 void bind_dynamics(nb::class_<CompiledModel>& model);
+void bind_objects(nb::module_& m, nb::class_<CompiledModel>& model);
 void bind_state(nb::module_& m);
 void bind_report(nb::module_& m);
 void bind_simulation(nb::module_& m);
 void bind_batch(nb::module_& m);
+void bind_hdf5(nb::module_& m);
 
 }  // namespace capstan::python

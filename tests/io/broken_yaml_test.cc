@@ -86,6 +86,8 @@ const Case kCases[] = {
     {"yaml_pair_three.yaml", 3, "a pair names a list of 3; write two names: [a, b]"},
     {"yaml_tendon_empty.yaml", 3, "tendon 't' names no joints"},
     {"yaml_actuator_target.yaml", 3, "an actuator acts on nothing; write 'joint: ...' or 'tendon: ...'"},
+    {"yaml_actuator_word.yaml", 3,
+     "type of actuator 'a' is 'position', which is MuJoCo's word; write 'type: pd'"},
     {"yaml_actuator_pd.yaml", 3, "actuator 'a' has no stiffness"},
     {"yaml_actuator_key.yaml", 3, "torque actuator 'a' has the unknown key 'stiffness'"},
     {"yaml_constraint_type.yaml", 3, "type of constraint 'constraint1' is 'connect'"},

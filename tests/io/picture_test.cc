@@ -1,13 +1,16 @@
-// Pictures and plots are well-formed SVG that shows what it should; nothing about their beauty is tested.
+// Pictures and plots are well-formed SVG that shows what it should; images have each thing where a camera
+// sees it. Nothing about their beauty is tested.
 #include "capstan/io/picture.h"
 
 #include <gtest/gtest.h>
 #include <tinyxml2.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <sstream>
 
+#include "capstan/io/image.h"
 #include "capstan/io/plot.h"
 
 namespace capstan {
@@ -168,6 +171,45 @@ TEST(Plot, ArrangesPictures) {
   const Drawing four(arrange({plot, plot, plot, plot}, 3, 960, 400));
   EXPECT_EQ(four.document.RootElement()->IntAttribute("width"), 3 * 960 + 2 * 6);
   EXPECT_EQ(four.document.RootElement()->IntAttribute("height"), 2 * 400 + 6);
+}
+
+// Row and column of a point of the world by the formula of image.h.
+TEST(Image, CameraSeesThingsWhereTheyAre) {
+  Scene scene = falling_ball();
+  scene.shapes.push_back(scene.shapes[0]);  // a glass ball between the eye and the other one
+  scene.shapes[2].name = "glass";
+  scene.shapes[2].body = kWorld;
+  scene.shapes[2].pose.position = {0, -1, 0.5};
+  scene.shapes[2].rgba = {0, 0, 1, 0.5f};
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  state.q.head<3>() = Vec3(0.5, 0, 0.5);
+  ImageOptions options;
+  options.width = 101;
+  options.height = 81;
+  options.samples = 1;
+  options.camera = ImageCamera{{0, -2, 0.5}, {0, 0, 0.5}, {0, 0, 1}, 0.7};
+  const Image image = draw_image(model, state, options);
+  const double f = 81 / (2 * std::tan(0.35));
+  const auto at = [&](const Vec3& p) {  // the pixel of a point
+    const double d = p.y() + 2;
+    return static_cast<int>(40.5 - f * (p.z() - 0.5) / d) * 101 + static_cast<int>(50.5 + f * p.x() / d);
+  };
+  const int ball = at({0.5, 0, 0.5});
+  EXPECT_EQ(image.shapes[ball], 0);
+  EXPECT_NEAR(image.depth[ball], 2 * (1 - 0.1 / std::hypot(2, 0.5)), 2e-3);  // along the ray to its centre
+  EXPECT_GT(image.rgb[3 * ball], 2 * image.rgb[3 * ball + 2]);               // red
+  const int floor = at({-0.3, 0.5, 0});
+  EXPECT_EQ(image.shapes[floor], 1);
+  EXPECT_NEAR(image.depth[floor], 2.5, 0.06);  // a row is 5 cm there
+  const int glass = at({0, -1, 0.5});
+  EXPECT_NE(image.shapes[glass], 2);
+  EXPECT_GT(image.rgb[3 * glass + 2],
+            image.rgb[3 * glass] + 40);  // bluish, and behind it the paper or the floor
+  EXPECT_EQ(image.shapes[0], -1);
+  EXPECT_TRUE(std::isinf(image.depth[0]));
+  options.camera->target = {0, -2, 3};  // along `up`
+  EXPECT_THROW(draw_image(model, state, options), std::invalid_argument);
 }
 
 }  // namespace

@@ -108,3 +108,70 @@ def test_ctrl_c_ends_a_batch():
 def test_states_go_to_other_processes():
     model = capstan.Model("stack")
     assert pickle.loads(pickle.dumps(capstan.State(model))).hash == capstan.State(model).hash
+
+
+CART = """\
+capstan: 1
+options: {dt: 0.005}
+shapes: [{name: floor, type: half_space}]
+bodies:
+  - name: cart
+    position: [0, 0, 0.5]
+    joint: {name: rail, type: prismatic, axis: [1, 0, 0]}
+    shape: {type: box, size: [0.2, 0.1, 0.1], mass: 2}
+  - {name: box, position: [0, 1, 0.1], joint: free, shape: {type: box, size: [0.2, 0.2, 0.2], mass: 3}}
+actuators:
+  - {name: motor, type: torque, joint: rail}
+controls:
+  - {time: 0, control: {motor: 0}, force: {box: [0, 0, 0]}}
+  - {time: 0.5, control: {motor: 4}, force: {box: [1, 0, 0]}}
+sensors:
+  - {name: imu, type: accelerometer, body: cart}
+  - {name: speed, type: joint_velocity, joint: rail}
+  - {name: touch, type: touch, body: box}
+"""
+
+
+def test_sensors_and_controls_over_time_are_those_of_single_runs():
+    model = capstan.Model(capstan.Scene.from_string(CART))
+    sim, batch = capstan.Simulation(model), capstan.Batch(model, 3, threads=2)
+    assert batch.sensors["imu"].shape == (3, 3) and batch.sensors["speed"].shape == (3,)
+    assert [p["time"] for p in batch.schedule] == [0, 0.5]
+    speed = batch.sensors["speed"]  # a view
+    batch.v[2] += 0.25
+    batch.step(80)
+    sim.step(80)
+    assert batch.state(0).hash == sim.hash
+    for name, value in sim.sensors.items():
+        np.testing.assert_array_equal(batch.sensors[name][1], value)
+    assert sim.sensors["touch"] == pytest.approx(3 * 9.81, rel=1e-3)
+    assert speed[2] - speed[0] == pytest.approx(0.25)
+    batch.reset([0])
+    assert speed[0] == 0 and batch.sensors["touch"][0] == 0
+
+    time, q, v, sensed = capstan.Batch(model, 2).rollout(80, every=8, sensors=True)
+    assert sensed["imu"].shape == (2, 10, 3)
+    np.testing.assert_array_equal(sensed["speed"][0, -1], sim.sensors["speed"])
+    np.testing.assert_array_equal(sensed["speed"][1], v[1, :, 0])
+    run = capstan.rollout(model, steps=80, sensors=True)
+    np.testing.assert_array_equal(run.sensors["imu"][0, -1], sim.sensors["imu"])
+    assert capstan.rollout(model, steps=2).sensors == {}
+
+
+def test_controls_that_are_given_take_the_place_of_the_schedule():
+    model = capstan.Model(capstan.Scene.from_string(CART))
+    sim = capstan.Simulation(model)
+    sim.schedule = [{**p, "control": {}} for p in sim.schedule]  # its forces stay
+    sim.control["motor"] = -3
+    sim.step(40)
+    run = capstan.rollout(model, controls=np.full((40, 1), -3.0))
+    np.testing.assert_array_equal(run.q[0, -1], sim.q)
+    batch = capstan.Batch(model, 2)
+    batch.control[1] = 5
+    with pytest.raises(ValueError, match="simulation 1: control of 'motor' was set to 5, but the schedule"):
+        batch.step()
+    batch.schedule = None
+    batch.step(20)
+    assert batch.v[1, 0] == pytest.approx(5 / 2 * 20 * 0.005) and batch.v[0, 0] == 0
+    with pytest.raises(capstan.InputError, match="motr"):
+        batch.schedule = [{"time": 0, "control": {"motr": 1}}]

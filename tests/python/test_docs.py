@@ -78,3 +78,20 @@ def test_the_page_of_robots(tmp_path, program):
                     assert re.search(f"^{as_regex(expected)}$", printed, re.M), (line, expected, printed)
                 commands += 1
     assert commands == 4
+
+
+def test_everything_public_says_what_it_is():
+    import inspect
+
+    import capstan
+    silent = []
+    for name in capstan.__all__:
+        thing = getattr(capstan, name)
+        if not inspect.getdoc(thing):
+            silent.append(name)
+        if inspect.isclass(thing) and not issubclass(thing, (Exception, capstan.NamedArray)):
+            for member in dir(thing):
+                value = inspect.getattr_static(thing, member)
+                if not member.startswith("_") and not inspect.ismemberdescriptor(value) and not getattr(value, "__doc__", None):
+                    silent.append(f"{name}.{member}")
+    assert not silent

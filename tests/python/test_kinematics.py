@@ -77,6 +77,24 @@ def test_rays_and_contacts_at_q():
             model.ray_cast(q, [0, 0, 3], bad)
 
 
+def test_distances():
+    model = capstan.Model(capstan.scene_from_dict({"capstan": 1, "shapes": [{"name": "floor", "type": "half_space"}], "bodies": [
+        {"name": "ball", "joint": "free", "shape": {"type": "sphere", "radius": 0.1}},
+        {"name": "box", "joint": "free", "shapes": [{"type": "box", "size": [0.2, 0.2, 0.2]},
+                                                   {"type": "sphere", "radius": 0.05, "position": [-0.3, 0, 0]}]}]}))
+    q = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0.])
+    near = model.distance(q, "ball", "box")
+    assert near["distance"] == pytest.approx(1 - 0.3 - 0.05 - 0.1) and model.shape_bodies[near["shape_b"]] == 2
+    np.testing.assert_allclose(near["point_b"] - near["point_a"], near["distance"] * near["normal"], atol=1e-12)
+    np.testing.assert_allclose(near["point_a"], [0.1, 0, 1], atol=1e-12)
+    assert model.distance(q, "world", "box")["distance"] == pytest.approx(0.9)
+    q[7] = 0.1
+    assert model.distance(q, "ball", "box")["distance"] == pytest.approx(-0.1, abs=1e-6)
+    for bad in (("ball", "ball"), ("ball", "nobody")):
+        with pytest.raises((ValueError, KeyError)):
+            model.distance(q, *bad)
+
+
 def test_inverse_kinematics_finds_what_it_can_reach():
     model = capstan.Model(ARM)
     lower, upper = model.limits
@@ -141,6 +159,36 @@ def test_against_pinocchio(path):
         worst = max(worst, np.abs(model.inverse_dynamics(q, v, a) - tau).max())
     print(f"{os.path.basename(path)}: largest difference from Pinocchio {worst:.1e}")
     assert worst < 1e-10
+
+
+def test_inverse_kinematics_against_pinocchio():
+    """Poses that Pinocchio's arm has are reached, and Pinocchio's arm is there at our answer."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is not installed")
+    model, peer = capstan.Model(ARM), pin.buildModelFromMJCF(ARM)
+    data = peer.createData()
+    order = np.array([peer.joints[peer.getJointId(name)].idx_v for name in model.joint_names])
+    frame, arm = "palm", [f"joint{i}" for i in range(1, 8)]
+    home = capstan.State(model, "home").q
+
+    def pose(q):
+        q_peer = np.zeros(peer.nq)
+        q_peer[order] = q
+        pin.forwardKinematics(peer, data, q_peer)
+        pin.updateFramePlacements(peer, data)
+        return data.oMf[peer.getBodyId(frame)].homogeneous.copy()
+
+    random, worst, found = np.random.default_rng(3), 0, 0
+    for _ in range(10):
+        goal = home.copy()
+        for name in arm:
+            goal[model.joint(name).q] = np.clip(goal[model.joint(name).q] + random.uniform(-0.4, 0.4), *model.joint(name).limits[0])
+        target = pose(goal)
+        answer = capstan.inverse_kinematics(model, frame, target, home, joints=arm, tolerance=1e-11)
+        if answer.converged:
+            found += 1
+            worst = max(worst, np.abs(pose(answer.q) - target).max())
+    print(f"{found} of 10 poses reached, Pinocchio is off by {worst:.1e}")
+    assert found >= 9 and worst < 1e-10
 
 
 def test_the_arm_against_mujoco():

@@ -76,3 +76,25 @@ def test_export_and_replay(program, tmp_path, monkeypatch):
     monkeypatch.delenv("CAPSTAN")
     with pytest.raises(FileNotFoundError, match="CAPSTAN"):
         capstan.export(path, tmp_path / "run.csv")
+
+
+def test_record_runs_and_returns_arrays(tmp_path):
+    path = tmp_path / "stack.capstan"
+    run = capstan.record("stack", path, 0.2, contact_law="sap")
+    sim = capstan.load("stack", contact_law="sap").run(0.2)
+    assert run.hash[-1] == sim.hash and isinstance(run, capstan.Recording) and run.complete
+    assert "21 frames to t = 0.2 s" in repr(run)
+    again = capstan.Recording(path)
+    np.testing.assert_array_equal(again.q, run.q)
+    more = capstan.record(sim, path, 0.1, every=1)  # from where it is, over the file
+    assert more.time[0] == pytest.approx(0.2) and len(more) == 1 + round(0.1 / sim.dt) and not sim.is_recording
+    with pytest.raises(TypeError, match="sim.dt"):
+        capstan.record(sim, path, 0.1, dt=0.1)
+    with pytest.raises(ValueError, match="h5py"):
+        capstan.record("stack", tmp_path / "x.h5", 0.1)
+    with sim.record(tmp_path / "y.h5"):
+        sim.step()
+    with pytest.raises(capstan.RecordingError, match="HDF5.*h5py"):
+        capstan.Recording(tmp_path / "y.h5")
+    html = run._repr_html_()
+    assert html.startswith("<iframe") or "page" in html or "program" in html

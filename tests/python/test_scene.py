@@ -160,3 +160,35 @@ def test_everything_public_has_a_docstring():
             if member.startswith("_") or not (callable(value) or isinstance(value, property)):
                 continue
             assert getattr(value, "__doc__", None), f"{name}.{member}"
+
+
+def test_masses_can_be_changed():
+    scene = capstan.scene_from_dict({"capstan": 1, "bodies": [
+        {"name": "two", "joint": "free", "shapes": [{"type": "sphere", "radius": 0.1, "mass": 1}, {"type": "box", "size": [0.1, 0.1, 0.1]}]},
+        {"name": "given", "joint": "free", "inertia": {"mass": 2, "moments": [1, 2, 2.5]}}]})
+    before = capstan.Model(scene)
+    q = capstan.State(before).q
+    for name, mass in (("two", 5), ("given", 0.5)):
+        scene.set_mass(mass, name)
+    after = capstan.Model(scene)
+    np.testing.assert_allclose(before.body_masses[1:], [2, 2])
+    np.testing.assert_allclose(after.body_masses[1:], [5, 0.5])
+    scale = np.repeat([2.5, 0.25], 6)
+    np.testing.assert_allclose(np.diag(after.mass_matrix(q)), scale * np.diag(before.mass_matrix(q)))
+    for bad in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError):
+            scene.set_mass(bad, "two")
+    with pytest.raises(KeyError, match="did you mean 'given'"):
+        scene.set_mass(1, "givn")
+
+
+def test_problems_of_plain_objects_are_told_by_their_place():
+    body = lambda **joint: {"name": "a", "joint": {"name": "j", **joint}, "shape": {"type": "sphere", "radius": 0.1}}
+    with pytest.raises(capstan.InputError, match=r"^bodies\[1\]\.joint\.type: error: .*'hinge'"):
+        capstan.scene_from_dict({"capstan": 1, "bodies": [body(type="free"), {**body(type="hinge"), "name": "b"}]})
+    with pytest.warns(capstan.SceneWarning, match=r"^bodies\[0\]\.joint\.tipe: warning"):
+        capstan.scene_from_dict({"capstan": 1, "bodies": [body(type="free", tipe=1)]})
+    with pytest.raises(capstan.InputError, match="<string>:1"):  # text is told by its lines, as before
+        capstan.Scene.from_string("capstan: 2")
+    numbers = {"capstan": 1, "bodies": [{"name": "a", "position": [0.1, 1e-300, 1 / 3], "joint": "free", "shape": {"type": "sphere", "radius": 0.1}}]}
+    np.testing.assert_array_equal(capstan.State(capstan.Model(capstan.scene_from_dict(numbers))).q[:3], [0.1, 1e-300, 1 / 3])

@@ -268,3 +268,23 @@ def test_pictures():
     assert sim._repr_svg_().lstrip().startswith("<svg")
     with pytest.raises(ValueError):
         sim.picture(1, 1)
+
+
+def test_quaternions_in_the_order_of_others():
+    np.testing.assert_array_equal(capstan.as_xyzw([1, 2, 3, 4]), [2, 3, 4, 1])
+    quats = capstan.load("stack").poses()[1]
+    np.testing.assert_array_equal(capstan.as_wxyz(capstan.as_xyzw(quats)), quats)
+    with pytest.raises(ValueError, match="4 numbers"):
+        capstan.as_xyzw([1, 2, 3])
+
+
+def test_a_number_by_name_is_a_number():
+    sim = capstan.load("double_pendulum")
+    name = sim.model.joint_names[0]
+    kept = []
+    for _ in range(3):
+        sim.step(10)
+        kept.append(sim.q[name])
+    assert np.ndim(kept[0]) == 0 and len(set(kept)) == 3  # no views of the same memory
+    sim.q[name] = 0.25
+    assert sim.q[0] == sim.q[name] == 0.25

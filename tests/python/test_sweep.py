@@ -1,4 +1,4 @@
-"""Sweeps in two processes, one of which is killed."""
+"""Sweeps in two processes and on a cluster of two workers, one of which is killed."""
 import importlib
 import linecache
 import os
@@ -117,3 +117,52 @@ def test_files_that_points_name(tmp_path):
     assert first == _key("", {"scene": str(scene)}) == _key("", {"scene": scene})
     scene.write_text("capstan: 1 ")
     assert first != _key("", {"scene": str(scene)})
+
+
+def test_results_are_hdf5_files(tmp_path):
+    arrays = {"float": np.linspace(0, 1, 6).reshape(2, 3), "single": np.float32([1, 2]), "int": np.arange(-3, 3), "byte": np.uint8([1, 255]),
+              "bool": np.array([[True], [False]]), "text": np.array(["sap", "\u03bc = 0.5"]), "number": np.array(2.5),
+              "none": np.zeros((0, 3)), "backwards": np.arange(3.0)[::-1], "other order": np.arange(3, dtype=">i4")}
+    path = tmp_path / "a.h5"
+    capstan._core._write_hdf5(path, arrays, {"point": "{}"})
+    back = capstan._core._read_hdf5(path)
+    assert back.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(back[name], array, name)
+        assert back[name].shape == array.shape and back[name].dtype.kind == array.dtype.kind
+    try:
+        import h5py
+    except ImportError:
+        pass
+    else:
+        with h5py.File(path) as file:
+            np.testing.assert_array_equal(file["float"][:], arrays["float"])
+            assert file["bool"].dtype == bool and file["text"].asstr()[1] == "\u03bc = 0.5" and file.attrs["point"] == "{}"
+    for bad in ({"a/b": [1]}, {"a": np.array([1j])}, {"a": np.array([object()])}):
+        with pytest.raises((ValueError, TypeError)):
+            capstan._core._write_hdf5(path, bad, {})
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        capstan._core._read_hdf5(tmp_path / "none.h5")
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        capstan._core._write_hdf5(tmp_path / "no/such.h5", {}, {})
+
+
+def test_a_cluster_one_worker_of_which_is_killed(tmp_path):
+    """Each worker is a process of its own, which its nanny starts again."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed (PyPI) is not installed")
+    grid = [{"number": n, "folder": str(tmp_path)} for n in range(8)]
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        with distributed.Client(cluster) as client:
+            before = set(client.run(os.getpid).values())
+            points = capstan.sweep(sweep_tasks.killed_once, grid, tmp_path / "results", client=client)
+            assert (tmp_path / "killed").exists()
+            client.wait_for_workers(2)
+            assert set(client.run(os.getpid).values()) != before  # one is new
+            assert [int(p.result["value"]) if p.result else None for p in points] == [0, 1, 4, None, 16, 25, 36, 49]
+            assert "three is not" in points[3].error
+            # In processes of this machine the rest of the same sweep goes on: nothing is computed twice.
+            stamp = {p.path: os.stat(p.path).st_mtime_ns for p in points if p.result}
+            again = capstan.sweep(sweep_tasks.killed_once, grid + [{"number": 8, "folder": str(tmp_path)}], tmp_path / "results",
+                                  client=client)
+            assert int(again[-1].result["value"]) == 64
+            assert stamp == {path: os.stat(path).st_mtime_ns for path in stamp}
