@@ -27,7 +27,8 @@ ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& m
           step.dt,
           step.scheme.theta,
           step.scheme.theta_vq,
-          step.scheme.theta1};
+          step.scheme.theta1,
+          step.model.options.conserve_momentum};
 }
 
 bool factor(ObjectMotion& w) {
@@ -147,18 +148,20 @@ void calc_object_motion(const TimeStep& step, int id, Motion* motion) {
 }
 
 void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
+  const bool is_first = motion_of(step.model, *motion, id).iterations == 0;
   const Model& model = step.model;
   const Object& object = model.objects[id];
   ObjectMotion& w = motion_of(model, *motion, id);
   const ObjectStep own = make_step(step, object, *motion);
   BlockMatrix& A = w.factor.matrix;
   w.u = dofs_of(object, u);
-  w.size = object.physics->calc_system(own, w.u, w.m, Tangent::exact, &A);
-  w.converged = factor(w);
-  if (!w.converged) {
-    w.size = object.physics->calc_system(own, w.u, w.m, Tangent::convex, &A);
+  const auto calc = [&](Tangent tangent) {
+    w.size = is_first ? object.physics->calc_first_system(own, w.m, tangent, &A)
+                      : object.physics->calc_system(own, w.u, w.m, tangent, &A);
     w.converged = factor(w);
-  }
+  };
+  calc(Tangent::exact);
+  if (!w.converged) calc(Tangent::convex);
   ++w.iterations;
   ++w.version;
   w.lightest = kInfinity;
@@ -218,6 +221,15 @@ void correct_tangent(const TimeStep& step, int id, const VecX& v, Motion* motion
   w.work = -w.m_end;
   solve_in_place(w, w.work.data());
   dofs_of(object, motion->v_star) = dofs_of(object, v) + w.work;
+}
+
+void balance_object(const TimeStep& step, int id, VecX* v, Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.work = dofs_of(object, *v);
+  object.physics->balance(make_step(step, object, *motion), w.work);
+  dofs_of(object, motion->v_star) += w.work - dofs_of(object, *v);
+  dofs_of(object, *v) = w.work;
 }
 
 void find_added_impulses(const TimeStep& step, int id, Motion* motion) {

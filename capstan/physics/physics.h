@@ -53,6 +53,7 @@ struct ObjectStep {
   Eigen::Ref<const VecX> force;  // [dofs] external [N or N m]
   Vec3 gravity;
   double dt = 0, theta = 0, theta_vq = 1, theta1 = 1;
+  bool conserves_momentum = true;  // Options::conserve_momentum
 };
 
 // A of a step: the symmetric part of dm/dv, which may be indefinite (buckling); or with as much of it as
@@ -97,6 +98,16 @@ class Physics {
   // m(v) of a step, and A unless it is null; then without the sizes.
   virtual ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const = 0;
+  // The first m and A of a step, at v0. Where m has a term that A does not tell, this may be the one that is
+  // expected at the answer.
+  virtual ImpulseSize calc_first_system(const ObjectStep& step, Vector m, Tangent tangent,
+                                        BlockMatrix* A) const {
+    return calc_system(step, step.v0, m, tangent, A);
+  }
+  // Whether A is the same for every v of a step.
+  virtual bool has_constant_tangent() const { return false; }
+  // Corrects v of an object that no constraint acts on, whose momentum is then kept to round-off.
+  virtual void balance(const ObjectStep&, Vector) const {}
   // The incremental potential [J], whose derivative by v is m: of inertia, external forces, gravity, strain
   // and damping. It tells whether a Newton step went too far; so it may be m's potential approximately, where
   // m has none. Any constant may be left out.

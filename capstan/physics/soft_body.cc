@@ -18,40 +18,40 @@ constexpr double kFlattest = 1e-4;  // quality of a tet (geometry/tet_mesh.h)
 
 void check(const SoftBodySpec& spec) {
   Diagnostics found;
-  const auto wrong = [&](bool is_wrong, const std::string& what, const std::string& remedy) {
-    if (is_wrong) found.error(spec.where, what, remedy);
+  const auto wrong = [&](bool is_wrong, const char* key, const std::string& what, const std::string& remedy) {
+    if (is_wrong) found.error(spec.source_of(key), what, remedy);
     return is_wrong;
   };
-  const auto positive = [&](double x, const char* name, const char* unit) {
-    wrong(!(x > 0 && std::isfinite(x)), fmt::format("the soft body's {} is {:g} {}", name, x, unit),
+  const auto positive = [&](double x, const char* key, const char* name, const char* unit) {
+    wrong(!(x > 0 && std::isfinite(x)), key, fmt::format("the soft body's {} is {:g} {}", name, x, unit),
           fmt::format("write a {} above 0", name));
   };
-  positive(spec.young_modulus, "Young's modulus", "Pa");
-  positive(spec.density, "density", "kg/m^3");
-  wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio < 0.5),
+  positive(spec.young_modulus, "young_modulus", "Young's modulus", "Pa");
+  positive(spec.density, "density", "density", "kg/m^3");
+  wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio < 0.5), "poisson_ratio",
         fmt::format("the soft body's Poisson ratio is {:g}", spec.poisson_ratio),
         "write one above -1 and below 0.5; 0.49 is nearly incompressible");
-  wrong(!(spec.alpha >= 0 && spec.beta >= 0),
+  wrong(!(spec.alpha >= 0 && spec.beta >= 0), "damping",
         fmt::format("the soft body's damping is alpha {:g} 1/s, beta {:g} s", spec.alpha, spec.beta),
         "write numbers from 0 up");
-  if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "the soft body's mesh has no tets",
+  if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "mesh", "the soft body's mesh has no tets",
              "give it a solid mesh, not a surface")) {
     const TetMesh& mesh = *spec.mesh;
     const int n = static_cast<int>(mesh.vertices.size());
     for (std::size_t t = 0; t < mesh.tets.size() && found.ok(); ++t) {
       for (const int v : mesh.tets[t])
-        wrong(v < 0 || v >= n, fmt::format("tet {} of the soft body has vertex {} of {}", t, v, n),
-              "write indices from 0 up");
+        wrong(v < 0 || v >= n, "mesh", fmt::format("tet {} of the soft body has vertex {} of {}", t, v, n),
+              fmt::format("write indices from 0 to {}", n - 1));
     }
     for (std::size_t v = 0; v < mesh.vertices.size() && found.ok(); ++v) {
-      wrong(!mesh.vertices[v].allFinite(), fmt::format("vertex {} of the soft body is not finite", v),
+      wrong(!mesh.vertices[v].allFinite(), "mesh", fmt::format("vertex {} of the soft body is not finite", v),
             "write finite coordinates");
     }
     if (found.ok()) {
       const TetMeshQuality quality = examine_tets(mesh);
       const auto& tet = mesh.tets[quality.worst_tet];
       const Vec3& at = mesh.vertices[tet[0]];
-      wrong(!(quality.worst > kFlattest),
+      wrong(!(quality.worst > kFlattest), "mesh",
             fmt::format(
                 "tet {} of the soft body (vertices {} {} {} {}, at {:g} {:g} {:g}) is {}: quality {:.2g}",
                 quality.worst_tet, tet[0], tet[1], tet[2], tet[3], at.x(), at.y(), at.z(),

@@ -102,6 +102,12 @@ class SoftBody : public Physics {
   std::uint64_t fingerprint() const override;
   ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                           BlockMatrix* A) const override;
+  ImpulseSize calc_first_system(const ObjectStep& step, Vector m, Tangent tangent,
+                                BlockMatrix* A) const override;
+  bool has_constant_tangent() const override {
+    return spec_.elasticity == Elasticity::linear_corotational;
+  }
+  void balance(const ObjectStep& step, Vector v) const override;
   double calc_potential(const ObjectStep& step, const ConstVector& v) const override;
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
   double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
@@ -114,10 +120,28 @@ class SoftBody : public Physics {
   template <int N>
   void set_elements(SoftElements<N>* elements);
   void make_surface(const std::vector<std::array<int, 3>>& faces);
+  // soft_momentum.cc
+  struct Inertia {
+    Vec3 centre = Vec3::Zero();  // of mass
+    double mass = 0;
+    Mat3 I = Mat3::Zero();  // about the centre
+  };
+  Vec3 arm(const ObjectStep& step, int node) const;
+  Inertia calc_inertia(const ObjectStep& step) const;
+  bool keeps_momentum(const ObjectStep& step) const;
+  void add_moment(const ObjectStep& step, const Vec3& moment, Vector m) const;
+  Vec3 expected_moment(const ObjectStep& step) const;
+  Vec3 mean_of(const ConstVector& x) const;  // by mass
   Vec3 mean_spin(const ConstVector& q, const ConstVector& v) const;
+  template <class F>
+  void add_momentum(const F& f, const ConstVector& v) const;
+
+  // m(v) without the correction, and the moment of inner forces unless it is null.
+  ImpulseSize calc_forces(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                          BlockMatrix* A, Vec3* moment) const;
   template <int N>
   ImpulseSize add_elements(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v,
-                           Vector m, Tangent tangent, BlockMatrix* A) const;
+                           Vector m, Tangent tangent, BlockMatrix* A, Vec3* moment) const;
   template <int N>
   double sum_energies(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v) const;
   Transform triangle_frame(const ConstVector& q, int triangle) const;

@@ -6,7 +6,6 @@
 //   P = dpsi/dF + beta / h R C (e - e_0),   e = sym(R^T F),   e_0 = sym(R_0^T F_0),
 //
 // R_0 the rotation of F_0 at the beginning of the step, R that turned on by the spin of the whole body.
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -88,34 +87,12 @@ void add_linear_tangent(const Lame& m, const Mat3& R, const Eigen::Matrix<double
 
 }  // namespace
 
-// Of the whole body: its angular momentum over its inertia.
-Vec3 SoftBody::mean_spin(const ConstVector& q, const ConstVector& v) const {
-  if (has_fixed_) return Vec3::Zero();
-  Vec3 centre = Vec3::Zero(), speed = Vec3::Zero();
-  double mass = 0;
-  for (int i = 0; i < num_nodes(); ++i) {
-    mass += node_mass_[i];
-    centre += node_mass_[i] * node(q, i);
-    speed += node_mass_[i] * node(v, i);
-  }
-  centre /= mass;
-  speed /= mass;
-  Mat3 I = Mat3::Zero();
-  Vec3 L = Vec3::Zero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    const Vec3 r = node(q, i) - centre;
-    I.noalias() -= node_mass_[i] * r * r.transpose();
-    I.diagonal().array() += node_mass_[i] * r.squaredNorm();
-    L += node_mass_[i] * cross(r, Vec3(node(v, i) - speed));
-  }
-  return I.ldlt().solve(L);
-}
-
 template <int N>
 ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const ObjectStep& step,
-                                   const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A) const {
+                                   const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A,
+                                   Vec3* moment) const {
   constexpr int kPoints = SoftElements<N>::kPoints;
-  const double dt = step.dt, h = step.theta1 * dt, beta = spec_.beta;
+  const double dt = step.dt, drift = (1 - step.theta_vq) * dt, h = step.theta1 * dt, beta = spec_.beta;
   const double damping = h > 0 ? beta / h : 0, per_q = h * step.theta_vq * dt;
   const bool is_linear = spec_.elasticity == Elasticity::linear_corotational, damps = beta > 0;
   const Mat3 spin = is_linear || damps ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
@@ -157,6 +134,13 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
       }
     }
     largest = std::max(largest, push.cwiseAbs().maxCoeff());
+    if (moment != nullptr) {
+      for (int a = 0; a < N; ++a) {
+        Vec3 arm = places.before.col(a) - places.before.col(0);
+        if (drift != 0) arm += drift * (node(step.v0, nodes[a]) - node(step.v0, nodes[0]));
+        *moment += cross(arm, Vec3(push.col(a)));
+      }
+    }
     if (!spec_.lumped_mass) {
       const Eigen::Matrix<double, N, N> M = elements.mass[e] * elements.mass_shares;
       const auto v1 = gather<N>(nodes, v), v0 = gather<N>(nodes, step.v0);
@@ -183,6 +167,22 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
 
 ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const {
+  Vec3 moment = Vec3::Zero();
+  const bool balances = keeps_momentum(step);
+  const ImpulseSize size = calc_forces(step, v, m, tangent, A, balances ? &moment : nullptr);
+  if (balances) add_moment(step, -moment, m);
+  return size;
+}
+
+ImpulseSize SoftBody::calc_first_system(const ObjectStep& step, Vector m, Tangent tangent,
+                                        BlockMatrix* A) const {
+  const ImpulseSize size = calc_forces(step, step.v0, m, tangent, A, nullptr);
+  if (keeps_momentum(step)) add_moment(step, -expected_moment(step), m);
+  return size;
+}
+
+ImpulseSize SoftBody::calc_forces(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
+                                  BlockMatrix* A, Vec3* moment) const {
   const double dt = step.dt, h = step.theta1 * dt;
   double farthest = 0, force = 0;
   if (A != nullptr) A->set_zero();
@@ -203,7 +203,8 @@ ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, 
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
   }
   const ImpulseSize inner = std::visit(
-      [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A); }, elements_);
+      [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A, moment); },
+      elements_);
   const double damping = h > 0 ? spec_.beta / h : 0;
   return {std::max(dt * force, inner.largest), kSoftRoundOff * dt * stiffest_ * (1 + damping) * farthest};
 }
@@ -322,70 +323,6 @@ SoftStrain SoftBody::calc_strain(const ConstVector& q) const {
         return strain;
       },
       elements_);
-}
-
-double SoftBody::calc_kinetic_energy(const ConstVector&, const ConstVector& v) const {
-  double sum = 0;
-  if (spec_.lumped_mass) {
-    for (int i = 0; i < num_nodes(); ++i) {
-      if (!fixed_[i]) sum += 0.5 * node_mass_[i] * node(v, i).squaredNorm();
-    }
-    return sum;
-  }
-  std::visit(
-      [&](const auto& elements) {
-        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
-        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
-          const auto u = gather<N>(elements.nodes[e], v);
-          sum += 0.5 * elements.mass[e] * u.cwiseProduct(u * elements.mass_shares).sum();
-        }
-      },
-      elements_);
-  return sum;
-}
-
-Vec6 SoftBody::calc_momentum(const ConstVector& q, const ConstVector& v) const {
-  Vec6 sum = Vec6::Zero();
-  const auto add = [&](const Vec3& x, const Vec3& p) {
-    sum.head<3>() += cross(x, p);
-    sum.tail<3>() += p;
-  };
-  if (spec_.lumped_mass) {
-    for (int i = 0; i < num_nodes(); ++i) {
-      if (!fixed_[i]) add(node(q, i), node_mass_[i] * node(v, i));
-    }
-    return sum;
-  }
-  std::visit(
-      [&](const auto& elements) {
-        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
-        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
-          const Eigen::Matrix<double, 3, N> p =
-              gather<N>(elements.nodes[e], v) * (elements.mass[e] * elements.mass_shares);
-          for (int a = 0; a < N; ++a) {
-            if (!fixed_[elements.nodes[e][a]]) add(node(q, elements.nodes[e][a]), p.col(a));
-          }
-        }
-      },
-      elements_);
-  return sum;
-}
-
-double SoftBody::calc_mass(const ConstVector& q, Vec3* moment) const {
-  double sum = 0;
-  moment->setZero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    if (fixed_[i]) continue;
-    sum += node_mass_[i];
-    *moment += node_mass_[i] * node(q, i);
-  }
-  return sum;
-}
-
-double SoftBody::calc_speed(const ConstVector&, const ConstVector& v) const {
-  double speed = 0;
-  for (int i = 0; i < num_nodes(); ++i) speed = std::max(speed, node(v, i).norm());
-  return speed;
 }
 
 }  // namespace capstan

@@ -154,6 +154,10 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
       own.converged = e.is_small;
       if (e.is_small) continue;
       any = true;
+      if (model.objects[i].physics->has_constant_tangent()) {
+        w->is_new[i] = kShifted;
+        continue;
+      }
       w->is_new[i] = islands.of_object[i] < 0 && is_tangent_enough(e) ? kShifted : kNew;
       if (e.error <= kTrusted * e.change) continue;
       any_searched = true;
@@ -177,11 +181,15 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
   }
 }
 
-void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion) {
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, Motion* motion,
+                         NewtonWorkspace* newton) {
   for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
-    correct_tangent(step, i, v, motion);
+    correct_tangent(step, i, newton->v, motion);
+    if (newton->islands.of_object[i] < 0 && newton->is_reused[i] == 0 &&
+        step.model.options.conserve_momentum)
+      balance_object(step, i, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
     motion->residual = std::max(motion->residual, own.residual);
     motion->converged = motion->converged && own.converged;

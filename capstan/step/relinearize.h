@@ -50,7 +50,9 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
                 const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
                 NewtonWorkspace* newton, RelinearizeWorkspace* workspace, SolverReport* report);
 
-// After the last of them: A (v - v*) becomes m(v) itself, for the judge.
-void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion);
+// After the last of them: A (v - v*) becomes m(v) itself, for the judge. Objects that nothing touches keep
+// their momentum to round-off.
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, Motion* motion,
+                         NewtonWorkspace* newton);
 
 }  // namespace capstan
