@@ -148,20 +148,18 @@ void calc_object_motion(const TimeStep& step, int id, Motion* motion) {
 }
 
 void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
-  const bool is_first = motion_of(step.model, *motion, id).iterations == 0;
   const Model& model = step.model;
   const Object& object = model.objects[id];
   ObjectMotion& w = motion_of(model, *motion, id);
   const ObjectStep own = make_step(step, object, *motion);
   BlockMatrix& A = w.factor.matrix;
   w.u = dofs_of(object, u);
-  const auto calc = [&](Tangent tangent) {
-    w.size = is_first ? object.physics->calc_first_system(own, w.m, tangent, &A)
-                      : object.physics->calc_system(own, w.u, w.m, tangent, &A);
+  w.size = object.physics->calc_system(own, w.u, w.m, Tangent::exact, &A);
+  w.converged = factor(w);
+  if (!w.converged) {
+    w.size = object.physics->calc_system(own, w.u, w.m, Tangent::convex, &A);
     w.converged = factor(w);
-  };
-  calc(Tangent::exact);
-  if (!w.converged) calc(Tangent::convex);
+  }
   ++w.iterations;
   ++w.version;
   w.lightest = kInfinity;
@@ -193,9 +191,14 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
   const BlockMatrix& A = w.factor.matrix;
+  TangentError e;
+  if (object.physics->is_linear()) {
+    w.residual = 0;
+    e.is_small = true;
+    return e;
+  }
   const ObjectStep own = make_step(step, object, *motion);
   object.physics->calc_system(own, dofs_of(object, v), w.m_end, Tangent::exact, nullptr);
-  TangentError e;
   w.dv = dofs_of(object, v) - w.u;
   A.multiply(w.dv.data(), w.work.data());
   e.change = scaled_norm(A, w.work);
@@ -218,6 +221,7 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
 void correct_tangent(const TimeStep& step, int id, const VecX& v, Motion* motion) {
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
+  if (object.physics->is_linear()) return;  // it is that already
   w.work = -w.m_end;
   solve_in_place(w, w.work.data());
   dofs_of(object, motion->v_star) = dofs_of(object, v) + w.work;

@@ -124,8 +124,18 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
       if (kind == "cylinder") need(&fields, "length", &length, "m");
       if (kind == "cylinder" && radius > 0 && length > 0 && read_cells(&fields, {2 * radius, length}, &cells))
         mesh = make_cylinder_tets(radius, length, cells[0], cells[1]);
-      if (kind == "ball" && radius > 0 && read_cells(&fields, {2 * radius}, &cells))
-        mesh = make_ball_tets(radius, cells[0]);
+      double inner = 0;
+      if (kind == "ball" && fields.number("inner_radius", &inner, kPositive) && !(inner < radius)) {
+        fields.error(*fields.find("inner_radius"),
+                     fmt::format("{} is {:g} m, and the radius {:g}", fields.of("inner_radius"), inner, radius),
+                     "write a smaller one");
+        radius = 0;
+      }
+      if (kind == "ball" && radius > 0 && read_cells(&fields, {2 * radius}, &cells)) {
+        const double layers = 0.5 * cells[0] * (1 - inner / radius);
+        mesh = inner > 0 ? make_shell_tets(radius, inner, cells[0], static_cast<int>(std::lround(layers)))
+                         : make_ball_tets(radius, cells[0]);
+      }
     }
     fields.done();
     return mesh.tets.empty() ? nullptr : std::make_shared<const TetMesh>(std::move(mesh));
@@ -183,12 +193,13 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   need(&fields, "density", &body.density, "kg/m^3");
   fields.number("poisson_ratio", &body.poisson_ratio);
   for (const char* key : {"young_modulus", "density", "poisson_ratio", "damping", "material", "body",
-                          "velocity", "angular_velocity", "margin"}) {
+                          "velocity", "angular_velocity", "margin", "pressure"}) {
     if (fields.has(key)) body.key_where.emplace(key, fields.where(key));
   }
   for (const char* key : {"box", "cylinder", "ball", "file", "mesh"}) {
     if (fields.has(key)) body.key_where.emplace("mesh", fields.where(key));
   }
+  fields.number("pressure", &body.pressure);
   if (const YamlNode* damping = fields.find("damping")) {
     YamlFields inner(reader->source, *damping, fields.of("damping"));
     inner.number("alpha", &body.alpha, kNotNegative);

@@ -42,8 +42,7 @@ int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* ki
   // A node of a soft body that could not be made: its own mistake is told already.
   if (const auto slash = name.rfind('/'); &map == &body_index && slash != std::string::npos) {
     const auto soft = soft_index.find(name.substr(0, slash));
-    if (soft != soft_index.end() && soft->second < std::ssize(soft_objects) &&
-        soft_objects[soft->second] < 0)
+    if (soft != soft_index.end() && soft->second < std::ssize(soft_objects) && soft_objects[soft->second] < 0)
       return -1;
   }
   std::string known;

@@ -18,7 +18,8 @@ bool check_spec(const SoftBodySpec& spec, const std::string& who, Diagnostics& d
   check_pose(spec.pose, spec.where, who, d);
   if (!spec.velocity.allFinite() || !spec.angular_velocity.allFinite() || !std::isfinite(spec.alpha) ||
       !std::isfinite(spec.beta)) {
-    d.error(spec.source_of("velocity"), who + " has a velocity or damping that is not finite", "write finite numbers");
+    d.error(spec.source_of("velocity"), who + " has a velocity or damping that is not finite",
+            "write finite numbers");
   }
   if (!(spec.margin >= 0) || std::isinf(spec.margin)) {
     d.error(spec.source_of("margin"), fmt::format("{} has margin {:g} m", who, spec.margin),
@@ -56,8 +57,8 @@ void ModelCompiler::compile_soft_bodies() {
     soft_objects.push_back(-1);
     if (given.is_incomplete) continue;
     const std::string who = quoted("soft body", given.name);
-    const int material =
-        resolve(material_index, "material", given.material, given.source_of("material"), "the material of " + who);
+    const int material = resolve(material_index, "material", given.material, given.source_of("material"),
+                                 "the material of " + who);
     const int body = resolve(body_index, "body", given.body, given.source_of("body"), "the body of " + who);
     if (given.mesh && (tets += given.mesh->tets.size()) > kMostTets) {
       diagnostics.error(given.source_of("mesh"),
@@ -87,9 +88,19 @@ void ModelCompiler::compile_soft_bodies() {
       diagnostics.error(region.where.file.empty() ? spec.where : region.where,
                         fmt::format("a fixed region of {} has no nodes", who), reach_of(*soft));
     }
-    if (const std::string first = spec.name + "/0"; body_index.count(first)) {
+    if (spec.pressure != 0 && soft->cavity().empty()) {
+      diagnostics.error(spec.source_of("pressure"),
+                        fmt::format("{} has pressure {:g} Pa, and no cavity", who, spec.pressure),
+                        "give it a hollow mesh: 'ball: {radius: ..., inner_radius: ...}', or a file");
+    }
+    std::string taken;
+    for (int c = 0; c < soft->num_carried() && taken.empty(); ++c) {
+      if (const std::string node = spec.name + "/" + soft->carrier_name(c); body_index.count(node))
+        taken = node;
+    }
+    if (!taken.empty()) {
       diagnostics.error(spec.where,
-                        fmt::format("{} has the node '{}', which is the name of a body", who, first),
+                        fmt::format("{} has the node '{}', which is the name of a body", who, taken),
                         "rename the soft body or the body");
       continue;
     }

@@ -98,14 +98,8 @@ class Physics {
   // m(v) of a step, and A unless it is null; then without the sizes.
   virtual ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const = 0;
-  // The first m and A of a step, at v0. Where m has a term that A does not tell, this may be the one that is
-  // expected at the answer.
-  virtual ImpulseSize calc_first_system(const ObjectStep& step, Vector m, Tangent tangent,
-                                        BlockMatrix* A) const {
-    return calc_system(step, step.v0, m, tangent, A);
-  }
-  // Whether A is the same for every v of a step.
-  virtual bool has_constant_tangent() const { return false; }
+  // Whether m is linear in v, so that its first tangent is exact wherever the answer is.
+  virtual bool is_linear() const { return false; }
   // Corrects v of an object that no constraint acts on, whose momentum is then kept to round-off.
   virtual void balance(const ObjectStep&, Vector) const {}
   // The incremental potential [J], whose derivative by v is m: of inertia, external forces, gravity, strain

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "capstan/base/hash.h"
@@ -34,6 +35,8 @@ void check(const SoftBodySpec& spec) {
   wrong(!(spec.alpha >= 0 && spec.beta >= 0), "damping",
         fmt::format("the soft body's damping is alpha {:g} 1/s, beta {:g} s", spec.alpha, spec.beta),
         "write numbers from 0 up");
+  wrong(!std::isfinite(spec.pressure), "pressure",
+        fmt::format("the pressure in the soft body is {:g} Pa", spec.pressure), "write a finite number");
   if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "mesh", "the soft body's mesh has no tets",
              "give it a solid mesh, not a surface")) {
     const TetMesh& mesh = *spec.mesh;
@@ -176,6 +179,7 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
     has_fixed_ = has_fixed_ || fixed_[i] != 0;
   }
   make_surface(faces);
+  find_cavity();
 }
 
 template <int N>
@@ -253,6 +257,53 @@ void SoftBody::make_surface(const std::vector<std::array<int, 3>>& faces) {
     carrier_of_[i] = static_cast<int>(carried_.size());
     carried_.push_back(i);
   }
+}
+
+// Parts of the surface that hang together and enclose a negative volume.
+void SoftBody::find_cavity() {
+  std::vector<int> parent(rest_.size());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const auto& [a, b, c] : triangles_) {
+    parent[root(a)] = root(b);
+    parent[root(b)] = root(c);
+  }
+  std::vector<double> volume(rest_.size(), 0.0);
+  for (const auto& [a, b, c] : triangles_)
+    volume[root(a)] += rest_[a].dot(cross(rest_[b], rest_[c])) / 6;
+  for (const auto& triangle : triangles_) {
+    if (volume[root(triangle[0])] < 0) cavity_.push_back(triangle);
+  }
+}
+
+double SoftBody::calc_cavity_volume(const ConstVector& q) const {
+  double sum = 0;
+  for (const auto& [a, b, c] : cavity_) {
+    const Vec3 first = node(q, cavity_[0][0]);
+    sum -= (node(q, a) - first).dot(cross(Vec3(node(q, b) - first), Vec3(node(q, c) - first))) / 6;
+  }
+  return sum;
+}
+
+// A third of that of each triangle at its nodes, which makes p dV the work of a closed surface: as they are
+// where arms are taken (soft_momentum.cc), so that it turns nothing.
+void SoftBody::add_pressure(const ObjectStep& step, Vector m) const {
+  const double share = step.dt * spec_.pressure / 6;
+  for (const auto& [a, b, c] : cavity_) {
+    const Vec3 x = arm(step, a);
+    const Vec3 push = share * cross(Vec3(arm(step, b) - x), Vec3(arm(step, c) - x));
+    for (const int i : {a, b, c}) {
+      if (!fixed_[i]) m.segment<3>(3 * i) += push;
+    }
+  }
+}
+
+std::string SoftBody::carrier_name(int carrier) const {
+  return carrier < num_carried() ? fmt::format("{}", carried_[carrier])
+                                 : fmt::format("face{}", carrier - num_carried());
 }
 
 double SoftBody::surface_area() const {
@@ -373,6 +424,7 @@ std::uint64_t SoftBody::fingerprint() const {
   for (const auto& tet : spec_.mesh->tets) hash.add(tet.data(), sizeof tet);
   for (const double x : {spec_.young_modulus, spec_.poisson_ratio, spec_.density, spec_.alpha, spec_.beta})
     hash.add(x);
+  if (spec_.pressure != 0) hash.add(spec_.pressure);
   hash.add(static_cast<std::int64_t>(spec_.elasticity));
   hash.add(static_cast<std::int64_t>(spec_.lumped_mass));
   hash.add(fixed_.data(), fixed_.size());

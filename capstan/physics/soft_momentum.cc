@@ -4,15 +4,18 @@
 //
 //   sum q1 x M v1 - sum q0 x M v0 = sum x x M (v1 - v0),
 //
-// because v x M v vanishes in the sum. So it is kept if inner forces have no moment about x: contacts, which
-// are taken at q0, then turn a body as much as they turn what they act on. Elastic forces have none about
-// where they are taken: at the end of a step (midpoint: in its middle, which is as good). What a body that
-// spins at w loses by that, w^2 dt of its angular momentum in a second, is given back as the impulses
-// M (d x r) of a rigid rotation: I d = the moment of inner forces about x, r from the centre of mass of x.
+// because v x M v vanishes in the sum. So it is kept if inner forces have no moment about x. They have none
+// about where they are taken, x_f: at the end of a step (midpoint: in its middle, which is as good). What a
+// body that spins at w loses by that, w^2 dt of its angular momentum in a second, is given back as the
+// impulses M (d x r) of a rigid rotation, r from the centre of mass of x.
 //
-// A does not tell of that. The first tangent of a step expects the moment of a body that goes on to spin as
-// it does: its velocities, seen from the centre, turn by Q = exp(dt w), which takes inner forces and the
-// correction together the impulses M (Q - 1) u.
+// How much that is, follows from a body that goes on to spin as it does: its velocities u, seen from the
+// centre of mass, turn by Q = exp(dt w), which takes inner forces and the correction together the impulses
+// M (Q - 1) u; so I d = sum (x_f - x) x M (Q - 1) u. It is known before the step, and A and the potential
+// have nothing of it but a force.
+// What is left for a body that nothing touches, of the order of its vibration, balance() takes away after
+// the step. Contacts then turn a body by where they are at the end of the step, with which a soft wheel
+// rolls on as a rigid one does.
 #include <Eigen/Cholesky>
 #include <algorithm>
 
@@ -23,8 +26,7 @@ namespace capstan {
 namespace {
 
 template <int N>
-Eigen::Matrix<double, 3, N> velocities_of(const std::array<int, N>& nodes,
-                                          const Eigen::Ref<const VecX>& v) {
+Eigen::Matrix<double, 3, N> velocities_of(const std::array<int, N>& nodes, const Eigen::Ref<const VecX>& v) {
   Eigen::Matrix<double, 3, N> u;
   for (int a = 0; a < N; ++a) u.col(a) = v.template segment<3>(3 * nodes[a]);
   return u;
@@ -56,27 +58,19 @@ bool SoftBody::keeps_momentum(const ObjectStep& step) const {
   return step.conserves_momentum && !has_fixed_;
 }
 
-// m += M (d x r) with the moment that is given.
-void SoftBody::add_moment(const ObjectStep& step, const Vec3& moment, Vector m) const {
-  const Inertia inertia = calc_inertia(step);
-  const Vec3 d = inertia.I.ldlt().solve(moment);
-  for (int i = 0; i < num_nodes(); ++i)
-    m.segment<3>(3 * i) += node_mass_[i] * cross(d, Vec3(arm(step, i) - inertia.centre));
-}
-
-// The moment of inner forces of a body that goes on to spin: forces are taken at x_f = x + dt (..) v + (..)
-// v0, about which they have none.
-Vec3 SoftBody::expected_moment(const ObjectStep& step) const {
+SoftBody::SpinKeeper SoftBody::make_spin_keeper(const ObjectStep& step) const {
+  if (!keeps_momentum(step)) return {};
   const double dt = step.dt, of_v = step.theta1 * step.theta_vq,
                of_v0 = (step.theta1 - 1) * (1 - step.theta_vq);
   const Mat3 Q = rotation_matrix(quat_exp(dt * mean_spin(step.q0, step.v0)));
   const Vec3 mean = mean_of(step.v0);
-  Vec3 sum = Vec3::Zero();
+  Vec3 moment = Vec3::Zero();
   for (int i = 0; i < num_nodes(); ++i) {
     const Vec3 u = node(step.v0, i) - mean, later = Q * u;
-    sum += node_mass_[i] * cross(Vec3(dt * (of_v * later + of_v0 * u)), Vec3(later - u));
+    moment += node_mass_[i] * cross(Vec3(dt * (of_v * later + of_v0 * u)), Vec3(later - u));
   }
-  return sum;
+  const Inertia inertia = calc_inertia(step);
+  return {inertia.centre, inertia.I.ldlt().solve(moment)};
 }
 
 Vec3 SoftBody::mean_of(const ConstVector& x) const {
@@ -117,8 +111,7 @@ void SoftBody::balance(const ObjectStep& step, Vector v) const {
   };
   add_momentum([&](int i, const Vec3& p) { add(i, of_v * p); }, v);
   add_momentum([&](int i, const Vec3& p) { add(i, -of_v0 * p); }, step.v0);
-  for (int i = 0; i < num_nodes(); ++i)
-    add(i, -dt * (node(step.force, i) + node_mass_[i] * step.gravity));
+  for (int i = 0; i < num_nodes(); ++i) add(i, -dt * (node(step.force, i) + node_mass_[i] * step.gravity));
   const Vec3 shift = sum / (of_v * inertia.mass), d = inertia.I.ldlt().solve(moment) / of_v;
   for (int i = 0; i < num_nodes(); ++i)
     v.segment<3>(3 * i) -= shift + cross(d, Vec3(arm(step, i) - inertia.centre));

@@ -89,10 +89,9 @@ void add_linear_tangent(const Lame& m, const Mat3& R, const Eigen::Matrix<double
 
 template <int N>
 ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const ObjectStep& step,
-                                   const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A,
-                                   Vec3* moment) const {
+                                   const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A) const {
   constexpr int kPoints = SoftElements<N>::kPoints;
-  const double dt = step.dt, drift = (1 - step.theta_vq) * dt, h = step.theta1 * dt, beta = spec_.beta;
+  const double dt = step.dt, h = step.theta1 * dt, beta = spec_.beta;
   const double damping = h > 0 ? beta / h : 0, per_q = h * step.theta_vq * dt;
   const bool is_linear = spec_.elasticity == Elasticity::linear_corotational, damps = beta > 0;
   const Mat3 spin = is_linear || damps ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
@@ -134,13 +133,6 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
       }
     }
     largest = std::max(largest, push.cwiseAbs().maxCoeff());
-    if (moment != nullptr) {
-      for (int a = 0; a < N; ++a) {
-        Vec3 arm = places.before.col(a) - places.before.col(0);
-        if (drift != 0) arm += drift * (node(step.v0, nodes[a]) - node(step.v0, nodes[0]));
-        *moment += cross(arm, Vec3(push.col(a)));
-      }
-    }
     if (!spec_.lumped_mass) {
       const Eigen::Matrix<double, N, N> M = elements.mass[e] * elements.mass_shares;
       const auto v1 = gather<N>(nodes, v), v0 = gather<N>(nodes, step.v0);
@@ -167,23 +159,8 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
 
 ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const {
-  Vec3 moment = Vec3::Zero();
-  const bool balances = keeps_momentum(step);
-  const ImpulseSize size = calc_forces(step, v, m, tangent, A, balances ? &moment : nullptr);
-  if (balances) add_moment(step, -moment, m);
-  return size;
-}
-
-ImpulseSize SoftBody::calc_first_system(const ObjectStep& step, Vector m, Tangent tangent,
-                                        BlockMatrix* A) const {
-  const ImpulseSize size = calc_forces(step, step.v0, m, tangent, A, nullptr);
-  if (keeps_momentum(step)) add_moment(step, -expected_moment(step), m);
-  return size;
-}
-
-ImpulseSize SoftBody::calc_forces(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
-                                  BlockMatrix* A, Vec3* moment) const {
   const double dt = step.dt, h = step.theta1 * dt;
+  const SpinKeeper keeper = make_spin_keeper(step);
   double farthest = 0, force = 0;
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes(); ++i) {
@@ -192,7 +169,7 @@ ImpulseSize SoftBody::calc_forces(const ObjectStep& step, const ConstVector& v, 
     Vec3 own = M * (v_i - v_0);
     double diagonal = M;
     if (!fixed_[i]) {
-      own -= dt * (external + node_mass_[i] * step.gravity);
+      own -= dt * (external + node_mass_[i] * step.gravity) + node_mass_[i] * keeper.change(arm(step, i));
       own += dt * spec_.alpha * M * (step.theta1 * v_i + (1 - step.theta1) * v_0);
       diagonal += h * spec_.alpha * M;
       force =
@@ -202,9 +179,9 @@ ImpulseSize SoftBody::calc_forces(const ObjectStep& step, const ConstVector& v, 
     if (A != nullptr) Eigen::Map<Mat3>(A->block(i, i)).diagonal().setConstant(diagonal);
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
   }
+  if (spec_.pressure != 0) add_pressure(step, m);
   const ImpulseSize inner = std::visit(
-      [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A, moment); },
-      elements_);
+      [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A); }, elements_);
   const double damping = h > 0 ? spec_.beta / h : 0;
   return {std::max(dt * force, inner.largest), kSoftRoundOff * dt * stiffest_ * (1 + damping) * farthest};
 }
@@ -238,15 +215,22 @@ double SoftBody::sum_energies(const SoftElements<N>& elements, const ObjectStep&
 
 double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) const {
   const double dt = step.dt, h = step.theta1 * dt;
+  const SpinKeeper keeper = make_spin_keeper(step);
   double sum = 0;
   for (int i = 0; i < num_nodes(); ++i) {
     if (fixed_[i]) continue;
     const Vec3 dv = node(v, i) - node(step.v0, i);
     sum -= dt * dv.dot(node(step.force, i) + node_mass_[i] * step.gravity);
+    sum -= node_mass_[i] * dv.dot(keeper.change(arm(step, i)));
     if (!spec_.lumped_mass) continue;
     const double M = node_mass_[i];
     sum +=
         0.5 * (1 + spec_.alpha * h) * M * dv.squaredNorm() + dt * spec_.alpha * M * dv.dot(node(step.v0, i));
+  }
+  if (spec_.pressure != 0) {
+    VecX push = VecX::Zero(v.size());
+    add_pressure(step, push);
+    sum += push.dot(v - step.v0);
   }
   const auto add_consistent = [&](const auto& elements) {
     constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
@@ -319,6 +303,7 @@ SoftStrain SoftBody::calc_strain(const ConstVector& q) const {
           const Vec3 s = calc_singular_frame(F).s;
           strain.volume += elements.weight[k] * s.prod();
           strain.largest = std::max(strain.largest, (s.array() - 1).abs().maxCoeff());
+          strain.inverted += s[2] < 0;
         }
         return strain;
       },

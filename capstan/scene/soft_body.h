@@ -60,6 +60,7 @@ struct SoftBodySpec {
   double density = 0;             // [kg/m^3]
   double alpha = 0, beta = 0;     // damping [1/s], [s]
   bool lumped_mass = true;        // at the nodes
+  double pressure = 0;            // [Pa] in its cavities, above that around it
   std::vector<SoftRegion> fixed;  // nodes there keep the velocity they have: zero
   std::vector<SoftAttachment> attachments;
   Vec3 velocity = Vec3::Zero();          // [m/s] of all nodes that are not fixed, at the start

@@ -9,6 +9,9 @@ namespace {
 // Below so many blocks, or when a larger share is touched, it costs more than it saves.
 constexpr int kFewBlocks = 12;
 constexpr double kMostTouched = 0.5;
+// From so many blocks on, the order of the whole object, found once, is used for each set of touched blocks:
+// a new order takes longer to find than it saves, and minimum degree finds poor ones for large solids.
+constexpr int kManyBlocks = 200;
 
 }  // namespace
 
@@ -45,7 +48,11 @@ void Condensation::set_blocks(const ObjectMotion& motion, std::span<const char> 
     pattern_.frozen[b] = touched[b] == 0;
   }
   pattern_.pairs = motion.pairs;
-  factor_.analyze(pattern_);
+  if (n >= kManyBlocks && motion.factor.order().size() == static_cast<std::size_t>(n)) {
+    factor_.analyze(pattern_, motion.factor.order());
+  } else {
+    factor_.analyze(pattern_);
+  }
   blocks_ = factor_.remaining();
   S_.set_pattern(factor_.reduced_pattern());
   pairs_ = &factor_.reduced_pattern().pairs;

@@ -154,10 +154,6 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
       own.converged = e.is_small;
       if (e.is_small) continue;
       any = true;
-      if (model.objects[i].physics->has_constant_tangent()) {
-        w->is_new[i] = kShifted;
-        continue;
-      }
       w->is_new[i] = islands.of_object[i] < 0 && is_tangent_enough(e) ? kShifted : kNew;
       if (e.error <= kTrusted * e.change) continue;
       any_searched = true;
@@ -177,7 +173,13 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
     }
     w->u = newton->v;
     reopen_objects(*problem, w->is_new, newton);
+    const ContactLaw law = problem->options.law;
+    if (law == ContactLaw::coulomb && pass >= kManyPasses) {
+      set_bounds(*newton, problem);
+      problem->options.law = ContactLaw::regularized_lagged;
+    }
     solve_newton_further(*problem, options, threads, newton, report);
+    problem->options.law = law;
   }
 }
 
@@ -187,8 +189,7 @@ void end_relinearization(const TimeStep& step, std::span<const char> asleep, Mot
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
     correct_tangent(step, i, newton->v, motion);
-    if (newton->islands.of_object[i] < 0 && newton->is_reused[i] == 0 &&
-        step.model.options.conserve_momentum)
+    if (newton->islands.of_object[i] < 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
       balance_object(step, i, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
     motion->residual = std::max(motion->residual, own.residual);

@@ -18,6 +18,10 @@
 // falls enough between u and v, found by halving, for each island apart (Armijo's rule with the change that
 // the convex problem promised). Contacts, their laws and Jacobians stay those at the beginning of the step.
 //
+// Coulomb's law has no potential: each solve settles friction anew, and where many contacts of a rope share a
+// load, it may settle elsewhere each time. After ten passes the bounds of friction stay what they are until
+// the tangents are exact; what they are off by then, the report tells as cone_violation.
+//
 // Limits: forces that are linear in v (or explicit schemes) need one evaluation of m and no pass; trees
 // alone, nothing. The potential has several minima where an edge turns by about a right angle or more in a
 // step; then it may not converge, and the step fails.
