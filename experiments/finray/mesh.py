@@ -2,7 +2,7 @@
 """A FinRay finger as a VTK file of tetrahedra: a triangle of two flexible walls that meet at the tip, with ribs
 between them, extruded. The finger stands on z = 0, its front wall in the plane x = 0, and leans over no part of it.
 
-    experiments/finray_mesh.py > scenes/meshes/finray.vtk
+    experiments/finray/mesh.py > experiments/finray/finray.vtk
 """
 import itertools
 
@@ -48,7 +48,7 @@ def main():
                    + u[2] * (v[0] * w[1] - v[1] * w[0]))
             tets.append(path if det > 0 else [path[0], path[1], path[3], path[2]])
     print("# vtk DataFile Version 3.0")
-    print(f"a FinRay finger: {len(vertices)} vertices, {len(tets)} tets, of experiments/finray_mesh.py")
+    print(f"a FinRay finger: {len(vertices)} vertices, {len(tets)} tets, of experiments/finray/mesh.py")
     print("ASCII\nDATASET UNSTRUCTURED_GRID")
     print(f"POINTS {len(vertices)} double")
     for x in vertices:
