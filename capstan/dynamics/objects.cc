@@ -194,7 +194,7 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
   TangentError e;
   if (object.physics->is_linear()) {
     w.residual = 0;
-    e.is_small = true;
+    e.is_small = w.converged;  // A has a factor
     return e;
   }
   const ObjectStep own = make_step(step, object, *motion);

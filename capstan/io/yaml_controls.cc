@@ -16,6 +16,7 @@ namespace {
 struct NodeNames {
   std::size_t num_bodies = 0;  // the first of these have been looked at
   std::vector<std::string> names;
+  std::vector<std::string> broken;  // soft bodies that cannot be made, which is told elsewhere
 };
 
 template <class T>
@@ -26,27 +27,28 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
 }
 
 // Of the nodes of a soft body that are on its surface or attached.
-void add_node_names(const SoftBodySpec& spec, std::vector<std::string>* names) {
-  if (spec.is_incomplete) return;
+void add_node_names(const SoftBodySpec& spec, NodeNames* nodes) {
   try {
+    if (spec.is_incomplete) throw InputError({});
     const SoftBody body(spec);
-    for (int c = 0; c < body.num_carried(); ++c) names->push_back(spec.name + "/" + body.carrier_name(c));
-  } catch (const InputError&) {  // compile() tells
+    for (int c = 0; c < body.num_carried(); ++c)
+      nodes->names.push_back(spec.name + "/" + body.carrier_name(c));
+  } catch (const InputError&) {
+    nodes->broken.push_back(spec.name);
   }
 }
 
-// Whether it may be a node of a soft body that could not be read.
-bool may_be_node(const Scene& scene, const std::string& name) {
-  return std::any_of(scene.soft_bodies.begin(), scene.soft_bodies.end(), [&](const SoftBodySpec& spec) {
-    return spec.is_incomplete && name.rfind(spec.name + "/", 0) == 0;
-  });
+// Whether it may be a node of a soft body that cannot be made.
+bool may_be_node(const NodeNames& nodes, const std::string& name) {
+  return std::any_of(nodes.broken.begin(), nodes.broken.end(),
+                     [&](const std::string& body) { return name.rfind(body + "/", 0) == 0; });
 }
 
 // Of bodies, of the edges of rods and of the nodes of soft bodies.
 std::vector<std::string> names_of_bodies(const Scene& scene, NodeNames* nodes) {
   std::vector<std::string> names = names_of(scene.bodies);
   for (; nodes->num_bodies < scene.soft_bodies.size(); ++nodes->num_bodies)
-    add_node_names(scene.soft_bodies[nodes->num_bodies], &nodes->names);
+    add_node_names(scene.soft_bodies[nodes->num_bodies], nodes);
   names.insert(names.end(), nodes->names.begin(), nodes->names.end());
   for (const RodSpec& rod : scene.rods) {
     const std::size_t edges = rod.nodes.size() - (rod.closed || rod.nodes.empty() ? 0 : 1);
@@ -124,7 +126,7 @@ void read_point(YamlReader* reader, const YamlNode& node, NodeNames* nodes, doub
   if (const YamlNode* forces = fields.find("force")) {
     bodies = names_of_bodies(scene, nodes);
     std::copy_if(forces->keys.begin(), forces->keys.end(), std::back_inserter(bodies),
-                 [&](const std::string& name) { return may_be_node(scene, name); });
+                 [&](const std::string& name) { return may_be_node(*nodes, name); });
   }
   each_known(&fields, "force", "body", bodies, [&](const std::string& name, const YamlNode& n) {
     std::vector<double> value;
@@ -167,7 +169,7 @@ void read_sensor(YamlReader* reader, const YamlNode& node, NodeNames* nodes) {
   }
   const auto reference = [&](const char* key, const std::vector<std::string>& names, std::string* name) {
     if (!fields.text(key, name)) return;
-    if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(scene, *name)) return;
+    if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(*nodes, *name)) return;
     fields.error(*fields.find(key), fmt::format("a sensor is on the unknown {} '{}'", key, *name),
                  did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
   };

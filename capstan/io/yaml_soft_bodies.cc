@@ -126,9 +126,10 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
         mesh = make_cylinder_tets(radius, length, cells[0], cells[1]);
       double inner = 0;
       if (kind == "ball" && fields.number("inner_radius", &inner, kPositive) && !(inner < radius)) {
-        fields.error(*fields.find("inner_radius"),
-                     fmt::format("{} is {:g} m, and the radius {:g}", fields.of("inner_radius"), inner, radius),
-                     "write a smaller one");
+        fields.error(
+            *fields.find("inner_radius"),
+            fmt::format("{} is {:g} m, and the radius {:g}", fields.of("inner_radius"), inner, radius),
+            "write a smaller one");
         radius = 0;
       }
       if (kind == "ball" && radius > 0 && read_cells(&fields, {2 * radius}, &cells)) {

@@ -272,8 +272,7 @@ void SoftBody::find_cavity() {
     parent[root(b)] = root(c);
   }
   std::vector<double> volume(rest_.size(), 0.0);
-  for (const auto& [a, b, c] : triangles_)
-    volume[root(a)] += rest_[a].dot(cross(rest_[b], rest_[c])) / 6;
+  for (const auto& [a, b, c] : triangles_) volume[root(a)] += rest_[a].dot(cross(rest_[b], rest_[c])) / 6;
   for (const auto& triangle : triangles_) {
     if (volume[root(triangle[0])] < 0) cavity_.push_back(triangle);
   }

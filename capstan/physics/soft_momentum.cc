@@ -112,7 +112,19 @@ void SoftBody::balance(const ObjectStep& step, Vector v) const {
   add_momentum([&](int i, const Vec3& p) { add(i, of_v * p); }, v);
   add_momentum([&](int i, const Vec3& p) { add(i, -of_v0 * p); }, step.v0);
   for (int i = 0; i < num_nodes(); ++i) add(i, -dt * (node(step.force, i) + node_mass_[i] * step.gravity));
-  const Vec3 shift = sum / (of_v * inertia.mass), d = inertia.I.ldlt().solve(moment) / of_v;
+  Mat3 I = inertia.I;
+  if (!spec_.lumped_mass) {  // its own, of M (e x r)
+    VecX turn(v.size());
+    for (int k = 0; k < 3; ++k) {
+      for (int i = 0; i < num_nodes(); ++i)
+        turn.segment<3>(3 * i) = cross(Vec3(Vec3::Unit(k)), Vec3(arm(step, i) - inertia.centre));
+      Vec3 column = Vec3::Zero();
+      add_momentum([&](int i, const Vec3& p) { column += cross(Vec3(arm(step, i) - inertia.centre), p); },
+                   turn);
+      I.col(k) = column;
+    }
+  }
+  const Vec3 shift = sum / (of_v * inertia.mass), d = I.ldlt().solve(moment) / of_v;
   for (int i = 0; i < num_nodes(); ++i)
     v.segment<3>(3 * i) -= shift + cross(d, Vec3(arm(step, i) - inertia.centre));
 }

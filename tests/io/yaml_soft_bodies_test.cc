@@ -117,23 +117,26 @@ TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
   has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "vertex 1 of 1");
   EXPECT_NE(told("box: {}").find(":6:"), std::string::npos) << told("box: {}");
   has("ball: {radius: 1, inner_radius: 2}", "write a smaller one");
-  has("ball: {radius: 1}\n    pressure: 100", ":7: error: soft body 'pad' has pressure 100 Pa, and no cavity");
+  has("ball: {radius: 1}\n    pressure: 100",
+      ":7: error: soft body 'pad' has pressure 100 Pa, and no cavity");
   // The line of the key, what may be written instead, and nothing that is not so.
   has("ball: {radius: 1}\n    poisson_ratio: 0.5", ":7: error");
   has("ball: {radius: 1}\n    material: gum", ":7: error");
   has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "from 0 to 0");
   has("ball: {radius: 1}\n    attach: [{body: earth, ball: {radius: 1}}]", "known are: world");
   has("ball: {radius: 1}\n    attach: [{body: pad/0, ball: {radius: 1}}]", "a part of itself");
-  has("ball: {radius: 1}\n    fixed: [{ball: {radius: 0.1, centre: [5, 0, 0]}}]", "from (-1, -1, -1) to (1, 1, 1)");
+  has("ball: {radius: 1}\n    fixed: [{ball: {radius: 0.1, centre: [5, 0, 0]}}]",
+      "from (-1, -1, -1) to (1, 1, 1)");
   EXPECT_EQ(told("box: {size: [1, -1, 1], cells: [2, 2, 2]}").find("unknown"), std::string::npos);
 }
 
 // What is wrong with a soft body is told once; what names its nodes is not wrong for that.
 TEST(YamlSoftBodies, ToldOnceIsEnough) {
-  for (const char* wrong : {"box: {size: [1, -1, 1], cells: [2, 2, 2]}, young_modulus: 1e5, density: 1000",
-                            "box: {size: [1, 1, 1]}, young_modulus: -1, density: 1000",
-                            "box: {size: [1, 1, 1]}, young_modulus: 1e5",
-                            "box: {size: [1, 1, 1]}, young_modulus: 1e5, density: 1000, poisson_ratio: 0.6"}) {
+  for (const char* wrong :
+       {"box: {size: [1, -1, 1], cells: [2, 2, 2]}, young_modulus: 1e5, density: 1000",
+        "box: {size: [1, 1, 1]}, young_modulus: -1, density: 1000",
+        "box: {size: [1, 1, 1]}, young_modulus: 1e5",
+        "box: {size: [1, 1, 1]}, young_modulus: 1e5, density: 1000, poisson_ratio: 0.6"}) {
     Diagnostics diagnostics;
     const Scene scene = read(std::string("soft_bodies: [{name: pad, ") + wrong +
                                  "}]\nsites: [{name: tip, body: pad/0}]\n"

@@ -419,19 +419,20 @@ TEST(SoftBodyStep, ABalloonIsAsLargeAsItsPressureMakesIt) {
   scene.options.gravity.setZero();
   const double a = 0.06, b = 0.1, E = 1e5, nu = 0.3, p = 500;
   SoftBodySpec spec = block({1, 1, 1}, {1, 1, 1}, E);
-  spec.mesh = std::make_shared<const TetMesh>(make_shell_tets(b, a, 10, 2));
+  spec.mesh = std::make_shared<const TetMesh>(make_shell_tets(b, a, 8, 1));
   spec.element = SoftElement::quadratic;
   spec.poisson_ratio = nu;
   spec.pressure = p;
   spec.alpha = 20;
   spec.beta = 0.01;
   spec.pose.position.z() = 1;
-  Simulation run(scene, 0.01, ContactLaw::coulomb);
+  Simulation run(scene, 0.02, ContactLaw::coulomb);
   const int object = add(spec, "balloon", &run);
   const SoftBody& body = soft_body_of(run.model, object);
   const double empty = body.calc_cavity_volume(own_q(run, object));
   EXPECT_NEAR(empty, 4.0 / 3 * kPi * a * a * a, 0.06 * empty);  // its faces are flat
-  run.go(1.5);
+  run.go(0.8);
+  EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 1e-4);
   const auto u = [&](double r) {
     return p * a * a * a / (E * (b * b * b - a * a * a)) *
            ((1 - 2 * nu) * r + (1 + nu) * b * b * b / (2 * r * r));
