@@ -11,6 +11,9 @@
 #include "capstan/model/add_soft_body.h"
 #include "capstan/model/model.h"
 #include "capstan/scene/soft_body.h"
+#include "capstan/step/mechanics.h"
+#include "capstan/step/schedule.h"
+#include "capstan/step/sensors.h"
 
 namespace capstan {
 namespace {
@@ -146,6 +149,40 @@ TEST(YamlSoftBodies, ToldOnceIsEnough) {
     compile(scene, &diagnostics);  // as `capstan check` does
     EXPECT_EQ(diagnostics.num_errors(), 1) << diagnostics.text();
   }
+}
+
+// pad/7 is a body for sites, sensors and forces: node 7, which is at (0.1, 0.2, 0.3) of a box of one cell.
+TEST(YamlSoftBodies, NodesAreBodiesForSitesSensorsAndForces) {
+  Diagnostics diagnostics;
+  const Scene scene = read(R"(options: {dt: 0.01, gravity: [0, 0, 0]}
+soft_bodies:
+  - {name: pad, box: {size: [0.2, 0.4, 0.6], cells: [1, 1, 1]}, young_modulus: 1e6, density: 1000}
+sites: [{name: above, body: pad/7, position: [0, 0, 0.05]}]
+sensors:
+  - {name: p, type: frame_position, site: above}
+  - {name: v, type: frame_velocity, body: pad/7}
+controls: [{time: 0, force: {pad/7: [0, 0, 4.8]}}]
+)",
+                           &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  const Model model = compile(scene);
+  const Schedule schedule = make_schedule(model, scene.controls, &diagnostics);
+  const SensorSet sensors = make_sensors(model, scene, scene.sensors, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Input input;
+  VecX values;
+  read_sensors(model, sensors, state, nullptr, nullptr, &values);
+  EXPECT_LT((values.head<3>() - Vec3(0.1, 0.2, 0.35)).norm(), 1e-12);
+  for (int i = 0; i < 10; ++i) {
+    apply_schedule(model, schedule, 0.01, &state, &input);
+    step(model, step_options(model), input, &state, &workspace);
+  }
+  read_sensors(model, sensors, state, &workspace, &input, &values);
+  EXPECT_NEAR(values[2] - 0.05, state.q[3 * 7 + 2], 1e-12);
+  EXPECT_NEAR(values[5], state.v[3 * 7 + 2], 1e-12);
+  EXPECT_NEAR(calc_mechanics(model, state).momentum[5], 4.8 * 0.1, 1e-9);  // of 48 kg
 }
 
 struct TemporaryFile {
