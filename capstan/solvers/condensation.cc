@@ -9,9 +9,6 @@ namespace {
 // Below so many blocks, or when a larger share is touched, it costs more than it saves.
 constexpr int kFewBlocks = 12;
 constexpr double kMostTouched = 0.5;
-// From so many blocks on, the order of the whole object, found once, is used for each set of touched blocks:
-// a new order takes longer to find than it saves, and minimum degree finds poor ones for large solids.
-constexpr int kManyBlocks = 200;
 
 }  // namespace
 
@@ -48,7 +45,9 @@ void Condensation::set_blocks(const ObjectMotion& motion, std::span<const char> 
     pattern_.frozen[b] = touched[b] == 0;
   }
   pattern_.pairs = motion.pairs;
-  if (n >= kManyBlocks && motion.factor.order().size() == static_cast<std::size_t>(n)) {
+  if (motion.factor.info().ordering == Ordering::nested_dissection) {
+    // Found once for the object: minimum degree, which would be asked anew for each set of touched blocks,
+    // finds poor orders for large solids.
     factor_.analyze(pattern_, motion.factor.order());
   } else {
     factor_.analyze(pattern_);
