@@ -66,8 +66,8 @@ class BlockCholesky {
   // one. In either case the values are undefined and the frozen part counts as not yet factored.
   bool analyze(const BlockPattern& pattern, Ordering ordering = Ordering::automatic);
 
-  // The same with an order that is given, of which the frozen blocks are taken first: that of a mesh is found
-  // once, and serves whatever part of it is frozen.
+  // The same with an order that is given, of which the frozen blocks are taken first where that pays: that of
+  // a mesh is found once, and serves whatever part of it is frozen.
   bool analyze(const BlockPattern& pattern, const std::vector<int>& order);
   const std::vector<int>& order() const;  // of elimination
 

@@ -11,6 +11,7 @@
 #include "capstan/model/add_soft_body.h"
 #include "capstan/model/model.h"
 #include "capstan/scene/soft_body.h"
+#include "capstan/step/examine.h"
 #include "capstan/step/mechanics.h"
 #include "capstan/step/schedule.h"
 #include "capstan/step/sensors.h"
@@ -183,6 +184,28 @@ controls: [{time: 0, force: {pad/7: [0, 0, 4.8]}}]
   EXPECT_NEAR(values[2] - 0.05, state.q[3 * 7 + 2], 1e-12);
   EXPECT_NEAR(values[5], state.v[3 * 7 + 2], 1e-12);
   EXPECT_NEAR(calc_mechanics(model, state).momentum[5], 4.8 * 0.1, 1e-9);  // of 48 kg
+}
+
+TEST(YamlSoftBodies, CheckTellsWhatIsProbablyNotMeant) {
+  const auto told = [](const std::string& keys, Integrator integrator) {
+    Diagnostics diagnostics;
+    const Scene scene = read(
+        "soft_bodies: [{name: pad, box: {size: [1, 1, 1], cells: [2, 2, 2]}, density: 1000, " + keys + "}]\n",
+        &diagnostics);
+    const Model model = compile(scene, &diagnostics);
+    StepOptions options = step_options(model);
+    options.integrator = integrator;
+    examine(scene, model, options, &diagnostics);
+    return diagnostics.text();
+  };
+  const Integrator usual = Integrator::semi_implicit;
+  EXPECT_EQ(told("young_modulus: 1e5", usual), "");
+  EXPECT_NE(told("young_modulus: 1e5, fixed: [{ball: {radius: 9}}]", usual).find("it never moves"),
+            std::string::npos);
+  EXPECT_NE(told("young_modulus: 1e5, elasticity: saint_venant_kirchhoff", usual).find("turn inside out"),
+            std::string::npos);
+  EXPECT_EQ(told("young_modulus: 1e5", Integrator::midpoint), "");
+  EXPECT_NE(told("young_modulus: 1e9", Integrator::midpoint).find("may gain energy"), std::string::npos);
 }
 
 struct TemporaryFile {
