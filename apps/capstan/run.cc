@@ -9,6 +9,7 @@
 #include "capstan/io/output_file.h"
 #include "capstan/io/picture.h"
 #include "capstan/io/recording_hdf5.h"
+#include "capstan/model/add_soft_body.h"
 
 namespace capstan::cli {
 namespace {
@@ -124,6 +125,20 @@ void print_sensors(const SensorSet& set, std::size_t num_sensors, const VecX& va
     fmt::print("    {:<22}{} {}\n", e.name, e.size == 1 ? text : "(" + text + ")", e.unit);
   }
   if (num_sensors > kMost) fmt::print("    and {} more; --log FILE has all\n", num_sensors - kMost);
+}
+
+// Of soft bodies parts of which are inside out at the end.
+void tell_inverted(const Model& model, const State& state) {
+  for (const int id : find_soft_bodies(model)) {
+    const Object& object = model.objects[id];
+    const SoftBody& body = soft_body_of(model, id);
+    const SoftStrain strain = body.calc_strain(state.q.segment(object.q_begin, object.num_positions()));
+    if (strain.inverted == 0) continue;
+    tell("warning: soft body '{}' is inside out at {} of its points at t = {:g} s; {}\n",
+         soft_body_name(model, id), strain.inverted, state.time,
+         body.spec().elasticity == Elasticity::neo_hookean ? "make the time step or its cells smaller"
+                                                           : "elasticity neo_hookean pushes them back");
+  }
 }
 
 void print_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s, const State& state) {
@@ -293,6 +308,7 @@ int run(const RunOptions& options) {
     if (!options.checkpoint.empty()) fmt::print("  {:<22}{}\n", "checkpoint", options.checkpoint);
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }
+  tell_inverted(model, state);
   if (!summary.failure.empty()) {
     tell("error: {}\n", summary.failure);
     return kStepFailed;

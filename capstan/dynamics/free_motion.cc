@@ -18,6 +18,7 @@ namespace {
 using Scratch = Motion::Scratch;
 
 constexpr int kDofsInBlock = 24;  // for one thread at a time: a free body takes less than a microsecond
+constexpr std::size_t kManyBlocks = 400;  // of an object, for nested dissection
 
 std::vector<MotionBatch> make_batches(const Model& model) {
   const int n = static_cast<int>(model.trees.size());
@@ -222,8 +223,15 @@ Motion make_motion(const Model& model) {
     ObjectMotion& w = *motion.objects.emplace_back(std::make_shared<ObjectMotion>());
     const ObjectLayout layout = object.physics->layout();
     w.pairs = layout.pairs;
-    w.factor.analyze({layout.block_sizes, layout.pairs, {}});
+    const BlockPattern pattern{layout.block_sizes, layout.pairs, {}};
+    w.factor.analyze(pattern);
     w.band.analyze(w.factor.matrix);
+    if (!w.band.is_worth_it() && layout.block_sizes.size() >= kManyBlocks &&
+        w.factor.info().ordering == Ordering::minimum_degree) {  // once: the best order pays
+      const double flops = w.factor.info().flops;
+      w.factor.analyze(pattern, Ordering::nested_dissection);
+      if (w.factor.info().flops > flops) w.factor.analyze(pattern, Ordering::minimum_degree);
+    }
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;

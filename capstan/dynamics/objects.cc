@@ -27,7 +27,8 @@ ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& m
           step.dt,
           step.scheme.theta,
           step.scheme.theta_vq,
-          step.scheme.theta1};
+          step.scheme.theta1,
+          step.model.options.conserve_momentum};
 }
 
 bool factor(ObjectMotion& w) {
@@ -190,9 +191,14 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
   const BlockMatrix& A = w.factor.matrix;
+  TangentError e;
+  if (object.physics->is_linear()) {
+    w.residual = 0;
+    e.is_small = w.converged;  // A has a factor
+    return e;
+  }
   const ObjectStep own = make_step(step, object, *motion);
   object.physics->calc_system(own, dofs_of(object, v), w.m_end, Tangent::exact, nullptr);
-  TangentError e;
   w.dv = dofs_of(object, v) - w.u;
   A.multiply(w.dv.data(), w.work.data());
   e.change = scaled_norm(A, w.work);
@@ -215,9 +221,19 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
 void correct_tangent(const TimeStep& step, int id, const VecX& v, Motion* motion) {
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
+  if (object.physics->is_linear()) return;  // it is that already
   w.work = -w.m_end;
   solve_in_place(w, w.work.data());
   dofs_of(object, motion->v_star) = dofs_of(object, v) + w.work;
+}
+
+void balance_object(const TimeStep& step, int id, VecX* v, Motion* motion) {
+  const Object& object = step.model.objects[id];
+  ObjectMotion& w = motion_of(step.model, *motion, id);
+  w.work = dofs_of(object, *v);
+  object.physics->balance(make_step(step, object, *motion), w.work);
+  dofs_of(object, motion->v_star) += w.work - dofs_of(object, *v);
+  dofs_of(object, *v) = w.work;
 }
 
 void find_added_impulses(const TimeStep& step, int id, Motion* motion) {

@@ -125,6 +125,26 @@ TetMesh make_ball_tets(double radius, int across) {
   return mesh;
 }
 
+TetMesh make_shell_tets(double radius, double inner_radius, int across, int layers) {
+  const int half = std::max(2, even(across) / 2), kept = std::clamp(layers, 1, half - 1);
+  const Grid grid{{2 * half, 2 * half, 2 * half}};
+  const double hole = 1 - static_cast<double>(kept) / half;
+  TetMesh mesh;
+  mesh.vertices = grid.vertices();
+  std::vector<char> is_inside;
+  for (Vec3& x : mesh.vertices) {
+    const double r = x.norm(), side = x.cwiseAbs().maxCoeff();
+    is_inside.push_back(side < hole + 1e-9);
+    x *= r > 0 ? (inner_radius + (radius - inner_radius) * (side - hole) / (1 - hole)) / r : 0;
+  }
+  add_six(grid, &mesh);
+  std::erase_if(mesh.tets, [&](const std::array<int, 4>& tet) {
+    return std::all_of(tet.begin(), tet.end(), [&](int v) { return is_inside[v] != 0; });
+  });
+  turn(&mesh);
+  return cleaned(mesh);
+}
+
 std::vector<std::array<int, 3>> surface_of(const TetMesh& mesh) {
   constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};  // outward
   std::map<std::array<int, 3>, std::pair<std::array<int, 3>, int>> faces;

@@ -24,6 +24,8 @@ TetMesh make_box_tets(const Vec3& size, const std::array<int, 3>& cells);
 // diameter, rounded up to an even number.
 TetMesh make_cylinder_tets(double radius, double length, int across, int along);
 TetMesh make_ball_tets(double radius, int across);
+// A hollow ball: `layers` of cells between the two radii.
+TetMesh make_shell_tets(double radius, double inner_radius, int across, int layers);
 
 // Faces that belong to one tet alone, counter-clockwise seen from outside.
 std::vector<std::array<int, 3>> surface_of(const TetMesh& mesh);

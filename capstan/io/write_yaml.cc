@@ -309,6 +309,7 @@ std::string soft_body_text(const SoftBodySpec& body) {
   if (!body.lumped_mass) map.add("mass", "consistent");
   map.add("young_modulus", number(body.young_modulus));
   map.scalar("poisson_ratio", body.poisson_ratio, plain.poisson_ratio).add("density", number(body.density));
+  map.scalar("pressure", body.pressure, plain.pressure);
   damping.scalar("alpha", body.alpha, 0).scalar("beta", body.beta, 0);
   if (!damping.inside.empty()) map.add("damping", damping.str());
   for (const SoftRegion& region : body.fixed) list += (list.empty() ? "" : ", ") + region_text(region);

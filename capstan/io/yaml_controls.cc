@@ -6,10 +6,18 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/yaml_parts.h"
+#include "capstan/physics/soft_body.h"
 #include "capstan/scene/rod.h"
 
 namespace capstan {
 namespace {
+
+// Found once: a mesh may be large.
+struct NodeNames {
+  std::size_t num_bodies = 0;  // the first of these have been looked at
+  std::vector<std::string> names;
+  std::vector<std::string> broken;  // soft bodies that cannot be made, which is told elsewhere
+};
 
 template <class T>
 std::vector<std::string> names_of(const std::vector<T>& things) {
@@ -18,9 +26,30 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
   return names;
 }
 
-// Of bodies, and of the edges of rods.
-std::vector<std::string> names_of_bodies(const Scene& scene) {
+// Of the nodes of a soft body that are on its surface or attached.
+void add_node_names(const SoftBodySpec& spec, NodeNames* nodes) {
+  try {
+    if (spec.is_incomplete) throw InputError({});
+    const SoftBody body(spec);
+    for (int c = 0; c < body.num_carried(); ++c)
+      nodes->names.push_back(spec.name + "/" + body.carrier_name(c));
+  } catch (const InputError&) {
+    nodes->broken.push_back(spec.name);
+  }
+}
+
+// Whether it may be a node of a soft body that cannot be made.
+bool may_be_node(const NodeNames& nodes, const std::string& name) {
+  return std::any_of(nodes.broken.begin(), nodes.broken.end(),
+                     [&](const std::string& body) { return name.rfind(body + "/", 0) == 0; });
+}
+
+// Of bodies, of the edges of rods and of the nodes of soft bodies.
+std::vector<std::string> names_of_bodies(const Scene& scene, NodeNames* nodes) {
   std::vector<std::string> names = names_of(scene.bodies);
+  for (; nodes->num_bodies < scene.soft_bodies.size(); ++nodes->num_bodies)
+    add_node_names(scene.soft_bodies[nodes->num_bodies], nodes);
+  names.insert(names.end(), nodes->names.begin(), nodes->names.end());
   for (const RodSpec& rod : scene.rods) {
     const std::size_t edges = rod.nodes.size() - (rod.closed || rod.nodes.empty() ? 0 : 1);
     for (std::size_t i = 0; i < edges; ++i) names.push_back(fmt::format("{}/{}", rod.name, i));
@@ -58,13 +87,14 @@ void each_known(YamlFields* fields, const std::string& key, const std::string& k
       fields->error(*map->items[i],
                     fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, map->keys[i]),
                     did_you_mean(map->keys[i], names,
-                                 fmt::format("write the name of one of the {} {}s", names.size(), kind)));
+                                 fmt::format("write the name of one of the {} {}", names.size(),
+                                             kind == "body" ? "bodies" : kind + "s")));
     }
   }
 }
 
 // `before` is the time of the point before it in this file; included models have points of their own.
-void read_point(YamlReader* reader, const YamlNode& node, double* before) {
+void read_point(YamlReader* reader, const YamlNode& node, NodeNames* nodes, double* before) {
   YamlFields fields(reader->source, node, "a point of controls");
   if (node.kind != YamlNode::Kind::map) return;
   const Scene& scene = reader->scene;
@@ -92,12 +122,17 @@ void read_point(YamlReader* reader, const YamlNode& node, double* before) {
         if (read_number(fields.source(), n, fmt::format("control of actuator '{}'", name), kAny, &value))
           point.control[name] = value;
       });
-  each_known(
-      &fields, "force", "body", names_of_bodies(scene), [&](const std::string& name, const YamlNode& n) {
-        std::vector<double> value;
-        if (read_numbers(fields.source(), n, fmt::format("force on body '{}'", name), 3, 3, kAny, &value))
-          point.force[name] = Vec3(value[0], value[1], value[2]);
-      });
+  std::vector<std::string> bodies;
+  if (const YamlNode* forces = fields.find("force")) {
+    bodies = names_of_bodies(scene, nodes);
+    std::copy_if(forces->keys.begin(), forces->keys.end(), std::back_inserter(bodies),
+                 [&](const std::string& name) { return may_be_node(*nodes, name); });
+  }
+  each_known(&fields, "force", "body", bodies, [&](const std::string& name, const YamlNode& n) {
+    std::vector<double> value;
+    if (read_numbers(fields.source(), n, fmt::format("force on body '{}'", name), 3, 3, kAny, &value))
+      point.force[name] = Vec3(value[0], value[1], value[2]);
+  });
   each_known(&fields, "surface", "shape", names_of(scene.shapes),
              [&](const std::string& name, const YamlNode& n) {
                double value = 0;
@@ -113,7 +148,7 @@ void read_point(YamlReader* reader, const YamlNode& node, double* before) {
   reader->scene.controls.push_back(std::move(point));
 }
 
-void read_sensor(YamlReader* reader, const YamlNode& node) {
+void read_sensor(YamlReader* reader, const YamlNode& node, NodeNames* nodes) {
   YamlFields fields(reader->source, node, "a sensor");
   if (node.kind != YamlNode::Kind::map) return;
   const Scene& scene = reader->scene;
@@ -134,14 +169,14 @@ void read_sensor(YamlReader* reader, const YamlNode& node) {
   }
   const auto reference = [&](const char* key, const std::vector<std::string>& names, std::string* name) {
     if (!fields.text(key, name)) return;
-    if (std::find(names.begin(), names.end(), *name) != names.end()) return;
+    if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(*nodes, *name)) return;
     fields.error(*fields.find(key), fmt::format("a sensor is on the unknown {} '{}'", key, *name),
                  did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
   };
   if (on == "joint") reference("joint", joints, &sensor.joint);
   if (on == "actuator") reference("actuator", names_of(scene.actuators), &sensor.actuator);
   if (on == "frame") reference("site", names_of(scene.sites), &sensor.site);
-  if (on == "frame" || on == "body") reference("body", names_of_bodies(scene), &sensor.body);
+  if (on == "frame" || on == "body") reference("body", names_of_bodies(scene, nodes), &sensor.body);
   const std::string target = sensor.joint + sensor.actuator + sensor.site + sensor.body;
   if (!on.empty() && target.empty()) {
     fields.error(node,
@@ -167,10 +202,11 @@ void read_sensor(YamlReader* reader, const YamlNode& node) {
 
 void read_controls(YamlReader* reader, YamlFields* root) {
   double before = -kInfinity;
-  root->each("controls", [&](const YamlNode& node) { read_point(reader, node, &before); });
+  NodeNames nodes;
+  root->each("controls", [&](const YamlNode& node) { read_point(reader, node, &nodes, &before); });
   std::stable_sort(reader->scene.controls.begin(), reader->scene.controls.end(),
                    [](const ControlPoint& a, const ControlPoint& b) { return a.time < b.time; });
-  root->each("sensors", [&](const YamlNode& node) { read_sensor(reader, node); });
+  root->each("sensors", [&](const YamlNode& node) { read_sensor(reader, node, &nodes); });
 }
 
 }  // namespace capstan

@@ -30,7 +30,7 @@ std::shared_ptr<const TetMesh> read_inline_tets(const YamlFields& body, const Ya
       ok = x[k] == std::floor(x[k]) && x[k] < count;
       if (!ok) {
         fields.error(item, fmt::format("a tet of {} has vertex {:g} of {:g}", fields.what(), x[k], count),
-                     "write whole numbers from 0 up");
+                     fmt::format("write whole numbers from 0 to {:g}", count - 1));
         return;
       }
       tet[k] = static_cast<int>(x[k]);
@@ -109,6 +109,7 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
     if (!node) continue;
     YamlFields fields(reader->source, *node, fmt::format("the {} of {}", kind, body->what()));
     if (node->kind != YamlNode::Kind::map) return nullptr;
+    for (const char* key : {"cells", "cell"}) fields.has(key);  // they are known, whatever else is wrong
     std::vector<int> cells;
     TetMesh mesh;
     if (kind == "box") {
@@ -123,8 +124,19 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
       if (kind == "cylinder") need(&fields, "length", &length, "m");
       if (kind == "cylinder" && radius > 0 && length > 0 && read_cells(&fields, {2 * radius, length}, &cells))
         mesh = make_cylinder_tets(radius, length, cells[0], cells[1]);
-      if (kind == "ball" && radius > 0 && read_cells(&fields, {2 * radius}, &cells))
-        mesh = make_ball_tets(radius, cells[0]);
+      double inner = 0;
+      if (kind == "ball" && fields.number("inner_radius", &inner, kPositive) && !(inner < radius)) {
+        fields.error(
+            *fields.find("inner_radius"),
+            fmt::format("{} is {:g} m, and the radius {:g}", fields.of("inner_radius"), inner, radius),
+            "write a smaller one");
+        radius = 0;
+      }
+      if (kind == "ball" && radius > 0 && read_cells(&fields, {2 * radius}, &cells)) {
+        const double layers = 0.5 * cells[0] * (1 - inner / radius);
+        mesh = inner > 0 ? make_shell_tets(radius, inner, cells[0], static_cast<int>(std::lround(layers)))
+                         : make_ball_tets(radius, cells[0]);
+      }
     }
     fields.done();
     return mesh.tets.empty() ? nullptr : std::make_shared<const TetMesh>(std::move(mesh));
@@ -165,6 +177,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::map) return;
   SoftBodySpec body;
   body.where = fields.where();
+  const int errors = reader->source.diagnostics->num_errors();
   if (!fields.text("name", &body.name) || body.name.empty())
     fields.error(node, "a soft body has no name", "write 'name: ...'");
   fields.rename(fmt::format("soft body '{}'", body.name));
@@ -180,6 +193,14 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   need(&fields, "young_modulus", &body.young_modulus, "Pa");
   need(&fields, "density", &body.density, "kg/m^3");
   fields.number("poisson_ratio", &body.poisson_ratio);
+  for (const char* key : {"young_modulus", "density", "poisson_ratio", "damping", "material", "body",
+                          "velocity", "angular_velocity", "margin", "pressure"}) {
+    if (fields.has(key)) body.key_where.emplace(key, fields.where(key));
+  }
+  for (const char* key : {"box", "cylinder", "ball", "file", "mesh"}) {
+    if (fields.has(key)) body.key_where.emplace("mesh", fields.where(key));
+  }
+  fields.number("pressure", &body.pressure);
   if (const YamlNode* damping = fields.find("damping")) {
     YamlFields inner(reader->source, *damping, fields.of("damping"));
     inner.number("alpha", &body.alpha, kNotNegative);
@@ -222,7 +243,8 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
     for (const char* key : {"material", "group_bits", "mask_bits", "margin"})
       fields.no_effect(key, "the soft body does not collide", "remove it");
   }
-  if (body.mesh) reader->scene.soft_bodies.push_back(std::move(body));
+  body.is_incomplete = reader->source.diagnostics->num_errors() > errors;
+  reader->scene.soft_bodies.push_back(std::move(body));
 }
 
 }  // namespace

@@ -55,6 +55,38 @@ bool BlockCholesky::analyze(const BlockPattern& pattern, Ordering ordering) {
   d.frozen_factored = d.factored = false;
   if (!changed && d.analyzed && ordering == d.asked) return false;
   d.choose_order(matrix, ordering);
+  finish_analysis(ordering);
+  return true;
+}
+
+bool BlockCholesky::analyze(const BlockPattern& pattern, const std::vector<int>& order) {
+  Data& d = *data_;
+  CAPSTAN_ASSERT(order.size() == pattern.sizes.size());
+  const bool changed = matrix.set_pattern(pattern);
+  d.frozen_factored = d.factored = false;
+  if (!changed && d.analyzed && d.asked == Ordering::given && d.given == order) return false;
+  d.given = order;
+  make_graph(matrix, &d.graph);
+  d.order.clear();
+  for (const int stage : {0, 1}) {
+    for (const int b : order) {
+      if (d.graph.stage[b] == stage) d.order.push_back(b);
+    }
+  }
+  d.analysis.run(matrix, d.graph, d.order, &d.symbolic);
+  d.other_analysis.run(matrix, d.graph, order, &d.other);  // as it is: see choose_order()
+  if (step_seconds(d.other) < step_seconds(d.symbolic)) d.symbolic = d.other;
+  d.info.ordering = Ordering::given;
+  finish_analysis(Ordering::given);
+  return true;
+}
+
+const std::vector<int>& BlockCholesky::order() const {
+  return data_->symbolic.block_order;
+}
+
+void BlockCholesky::finish_analysis(Ordering ordering) {
+  Data& d = *data_;
   d.left.is_known = false;
   d.asked = ordering;
   d.analyzed = true;
@@ -73,7 +105,6 @@ bool BlockCholesky::analyze(const BlockPattern& pattern, Ordering ordering) {
   d.even.reserve(d.symbolic.even_size);
   d.odd.reserve(d.symbolic.odd_size);
   d.kept.reserve(d.symbolic.kept_size);
-  return true;
 }
 
 void BlockCholesky::Data::choose_order(const BlockMatrix& matrix, Ordering ordering) {

@@ -30,7 +30,7 @@
 
 namespace capstan {
 
-enum class Ordering { automatic, minimum_degree, nested_dissection, natural };
+enum class Ordering { automatic, minimum_degree, nested_dissection, natural, given };
 
 struct FactorResult {
   int failed_block = -1;  // H is not positive definite (or not finite): found when eliminating this block
@@ -65,6 +65,11 @@ class BlockCholesky {
   // Must be called first; cheap when the pattern is that of the call before. Returns whether it was a new
   // one. In either case the values are undefined and the frozen part counts as not yet factored.
   bool analyze(const BlockPattern& pattern, Ordering ordering = Ordering::automatic);
+
+  // The same with an order that is given, of which the frozen blocks are taken first where that pays: that of
+  // a mesh is found once, and serves whatever part of it is frozen.
+  bool analyze(const BlockPattern& pattern, const std::vector<int>& order);
+  const std::vector<int>& order() const;  // of elimination
 
   // The unfactored matrix. Kept apart from the factor: a Newton iteration rewrites the blocks that change.
   BlockMatrix matrix;
@@ -101,6 +106,7 @@ class BlockCholesky {
 
  private:
   struct Data;
+  void finish_analysis(Ordering ordering);
   std::unique_ptr<Data> data_;
 };
 

@@ -46,7 +46,7 @@ struct ReducedSystem {
 struct BlockCholesky::Data {
   MatrixGraph graph;
   MinimumDegree minimum_degree;
-  std::vector<int> order, other_order;
+  std::vector<int> order, other_order, given;
   std::vector<char> one_stage;
   SymbolicAnalysis analysis, other_analysis;
   SymbolicFactor symbolic, other;

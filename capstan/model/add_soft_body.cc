@@ -41,9 +41,12 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
   };
   shape.shape = Sphere{kVertexRadius * body->mean_edge()};
   const int vertices = body->num_carried();
+  for (int l = object.link_begin; l < object.link_end; ++l)
+    model->bodies[model->links[l].body].name =
+        fmt::format("{}/{}", name, body->carrier_name(l - object.link_begin));
   for (int i = 0; i < vertices; ++i) {
     if (!body->is_on_surface(body->carried(i))) continue;
-    shape.name = fmt::format("{}/{}", name, i);
+    shape.name = fmt::format("{}/{}", name, body->carrier_name(i));
     add_carrier_shape(id, i, shape, material, model);
     finish(SurfacePart::vertex, body->node_area(body->carried(i)));
   }
@@ -56,7 +59,7 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
     mesh->vertices.assign(collider.vertex.begin(), collider.vertex.end());
     mesh->triangles.push_back({0, 1, 2});
     shape.shape = SurfaceMesh{mesh};
-    shape.name = fmt::format("{}/{}", name, vertices + t);
+    shape.name = fmt::format("{}/{}", name, body->carrier_name(vertices + t));
     add_carrier_shape(id, vertices + t, shape, material, model);
     finish(SurfacePart::triangle, body->triangle_area(t) / 3);  // it touches in three points where it is flat
     ModelShape& added = model->shapes.back();
@@ -84,7 +87,7 @@ const SoftBody& soft_body_of(const Model& model, int object) {
 
 std::string soft_body_name(const Model& model, int object) {
   const std::string& first = model.bodies[model.links[model.objects[object].link_begin].body].name;
-  return first.substr(0, first.size() - 2);  // without "/0"
+  return first.substr(0, first.rfind('/'));
 }
 
 }  // namespace capstan

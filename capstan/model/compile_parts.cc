@@ -39,11 +39,27 @@ void check_range(const Range& range, const Source& where, const std::string& who
 int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* kind, const std::string& name,
                            const Source& where, const std::string& user) {
   if (const auto it = map.find(name); it != map.end()) return it->second;
+  // A node of a soft body that could not be made: its own mistake is told already.
+  if (const auto slash = name.rfind('/'); &map == &body_index && slash != std::string::npos) {
+    const auto soft = soft_index.find(name.substr(0, slash));
+    if (soft != soft_index.end() && soft->second < std::ssize(soft_objects) && soft_objects[soft->second] < 0)
+      return -1;
+  }
   std::string known;
   std::vector<std::string> names;
   for (const auto& [key, value] : map) names.push_back(key);
   int count = 0;
+  // Of bodies the world first, and not each edge of a rod and each node of a soft body.
+  const auto is_carrier = [&](int body) {
+    const int object = model.links[model.bodies[body].link].object;
+    return object >= 0 && !model.objects[object].is_tree();
+  };
+  if (&map == &body_index && map.count(kWorld)) {
+    known = kWorld;
+    ++count;
+  }
   for (const auto& [key, value] : map) {
+    if (&map == &body_index && (key == kWorld || is_carrier(value))) continue;
     if (++count > 8) {
       known += ", ...";
       break;

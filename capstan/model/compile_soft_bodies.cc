@@ -18,13 +18,27 @@ bool check_spec(const SoftBodySpec& spec, const std::string& who, Diagnostics& d
   check_pose(spec.pose, spec.where, who, d);
   if (!spec.velocity.allFinite() || !spec.angular_velocity.allFinite() || !std::isfinite(spec.alpha) ||
       !std::isfinite(spec.beta)) {
-    d.error(spec.where, who + " has a velocity or damping that is not finite", "write finite numbers");
+    d.error(spec.source_of("velocity"), who + " has a velocity or damping that is not finite",
+            "write finite numbers");
   }
   if (!(spec.margin >= 0) || std::isinf(spec.margin)) {
-    d.error(spec.where, fmt::format("{} has margin {:g} m", who, spec.margin),
+    d.error(spec.source_of("margin"), fmt::format("{} has margin {:g} m", who, spec.margin),
             "write a finite number of 0 or more");
   }
   return d.num_errors() == before;
+}
+
+// Where the nodes are that a region may be about.
+std::string reach_of(const SoftBody& soft) {
+  Vec3 lower = soft.rest(0), upper = lower;
+  for (int n = 1; n < soft.num_nodes(); ++n) {
+    lower = lower.cwiseMin(soft.rest(n));
+    upper = upper.cwiseMax(soft.rest(n));
+  }
+  return fmt::format(
+      "make the region larger; it is in the frame of the mesh, which reaches from ({:g}, {:g}, {:g}) to "
+      "({:g}, {:g}, {:g})",
+      lower.x(), lower.y(), lower.z(), upper.x(), upper.y(), upper.z());
 }
 
 Pose to_pose(const Transform& X) {
@@ -41,12 +55,13 @@ void ModelCompiler::compile_soft_bodies() {
   std::size_t tets = 0;
   for (const SoftBodySpec& given : scene.soft_bodies) {
     soft_objects.push_back(-1);
+    if (given.is_incomplete) continue;
     const std::string who = quoted("soft body", given.name);
-    const int material =
-        resolve(material_index, "material", given.material, given.where, "the material of " + who);
-    const int body = resolve(body_index, "body", given.body, given.where, "the body of " + who);
+    const int material = resolve(material_index, "material", given.material, given.source_of("material"),
+                                 "the material of " + who);
+    const int body = resolve(body_index, "body", given.body, given.source_of("body"), "the body of " + who);
     if (given.mesh && (tets += given.mesh->tets.size()) > kMostTets) {
-      diagnostics.error(given.where,
+      diagnostics.error(given.source_of("mesh"),
                         fmt::format("{} has {} tets, and the soft bodies up to it {}; {} is the most", who,
                                     given.mesh->tets.size(), tets, kMostTets),
                         "use a coarser mesh: 'element: quadratic' needs far fewer");
@@ -71,12 +86,21 @@ void ModelCompiler::compile_soft_bodies() {
       for (int n = 0; n < soft->num_nodes() && !any; ++n) any = region.contains(soft->rest(n));
       if (any) continue;
       diagnostics.error(region.where.file.empty() ? spec.where : region.where,
-                        fmt::format("a fixed region of {} has no nodes", who),
-                        "make the region larger; it is in the frame of the mesh");
+                        fmt::format("a fixed region of {} has no nodes", who), reach_of(*soft));
     }
-    if (const std::string first = spec.name + "/0"; body_index.count(first)) {
+    if (spec.pressure != 0 && soft->cavity().empty()) {
+      diagnostics.error(spec.source_of("pressure"),
+                        fmt::format("{} has pressure {:g} Pa, and no cavity", who, spec.pressure),
+                        "give it a hollow mesh: 'ball: {radius: ..., inner_radius: ...}', or a file");
+    }
+    std::string taken;
+    for (int c = 0; c < soft->num_carried() && taken.empty(); ++c) {
+      if (const std::string node = spec.name + "/" + soft->carrier_name(c); body_index.count(node))
+        taken = node;
+    }
+    if (!taken.empty()) {
       diagnostics.error(spec.where,
-                        fmt::format("{} has the node '{}', which is the name of a body", who, first),
+                        fmt::format("{} has the node '{}', which is the name of a body", who, taken),
                         "rename the soft body or the body");
       continue;
     }
@@ -96,6 +120,7 @@ void ModelCompiler::compile_soft_attachments() {
   for (std::size_t s = 0; s < scene.soft_bodies.size(); ++s) {
     const SoftBodySpec& spec = scene.soft_bodies[s];
     for (const SoftAttachment& a : spec.attachments) {
+      if (spec.is_incomplete) break;
       const std::string who = "an attachment of " + quoted("soft body", spec.name);
       const int body = resolve(body_index, "body", a.body, a.where, "the body of " + who);
       if (!(a.stiffness > 0)) {
@@ -105,6 +130,11 @@ void ModelCompiler::compile_soft_attachments() {
       if (soft_objects[s] < 0 || body < 0) continue;
       const Object& object = model.objects[soft_objects[s]];
       const auto& soft = static_cast<const SoftBody&>(*object.physics);
+      if (model.links[model.bodies[body].link].object == soft_objects[s]) {
+        diagnostics.error(a.where, fmt::format("{} is to '{}', a part of itself", who, a.body),
+                          "name another body, or 'world'");
+        continue;
+      }
       const auto body_of = [&](int carrier) { return model.links[object.link_begin + carrier].body; };
       const auto exclude = [&](int carrier) {
         const int other = body_of(carrier);
@@ -128,8 +158,7 @@ void ModelCompiler::compile_soft_attachments() {
         ++count;
       }
       if (count == 0) {
-        diagnostics.error(a.where, who + " has no nodes in its region",
-                          "make the region larger; it is in the frame of the mesh");
+        diagnostics.error(a.where, who + " has no nodes in its region", reach_of(soft));
       }
       for (std::size_t t = 0; t < soft.triangles().size(); ++t) {
         const auto& triangle = soft.triangles()[t];

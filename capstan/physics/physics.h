@@ -53,6 +53,7 @@ struct ObjectStep {
   Eigen::Ref<const VecX> force;  // [dofs] external [N or N m]
   Vec3 gravity;
   double dt = 0, theta = 0, theta_vq = 1, theta1 = 1;
+  bool conserves_momentum = true;  // Options::conserve_momentum
 };
 
 // A of a step: the symmetric part of dm/dv, which may be indefinite (buckling); or with as much of it as
@@ -97,6 +98,10 @@ class Physics {
   // m(v) of a step, and A unless it is null; then without the sizes.
   virtual ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const = 0;
+  // Whether m is linear in v, so that its first tangent is exact wherever the answer is.
+  virtual bool is_linear() const { return false; }
+  // Corrects v of an object that no constraint acts on, whose momentum is then kept to round-off.
+  virtual void balance(const ObjectStep&, Vector) const {}
   // The incremental potential [J], whose derivative by v is m: of inertia, external forces, gravity, strain
   // and damping. It tells whether a Newton step went too far; so it may be m's potential approximately, where
   // m has none. Any constant may be left out.

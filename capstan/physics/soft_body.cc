@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "capstan/base/hash.h"
@@ -18,40 +19,42 @@ constexpr double kFlattest = 1e-4;  // quality of a tet (geometry/tet_mesh.h)
 
 void check(const SoftBodySpec& spec) {
   Diagnostics found;
-  const auto wrong = [&](bool is_wrong, const std::string& what, const std::string& remedy) {
-    if (is_wrong) found.error(spec.where, what, remedy);
+  const auto wrong = [&](bool is_wrong, const char* key, const std::string& what, const std::string& remedy) {
+    if (is_wrong) found.error(spec.source_of(key), what, remedy);
     return is_wrong;
   };
-  const auto positive = [&](double x, const char* name, const char* unit) {
-    wrong(!(x > 0 && std::isfinite(x)), fmt::format("the soft body's {} is {:g} {}", name, x, unit),
+  const auto positive = [&](double x, const char* key, const char* name, const char* unit) {
+    wrong(!(x > 0 && std::isfinite(x)), key, fmt::format("the soft body's {} is {:g} {}", name, x, unit),
           fmt::format("write a {} above 0", name));
   };
-  positive(spec.young_modulus, "Young's modulus", "Pa");
-  positive(spec.density, "density", "kg/m^3");
-  wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio < 0.5),
+  positive(spec.young_modulus, "young_modulus", "Young's modulus", "Pa");
+  positive(spec.density, "density", "density", "kg/m^3");
+  wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio < 0.5), "poisson_ratio",
         fmt::format("the soft body's Poisson ratio is {:g}", spec.poisson_ratio),
         "write one above -1 and below 0.5; 0.49 is nearly incompressible");
-  wrong(!(spec.alpha >= 0 && spec.beta >= 0),
+  wrong(!(spec.alpha >= 0 && spec.beta >= 0), "damping",
         fmt::format("the soft body's damping is alpha {:g} 1/s, beta {:g} s", spec.alpha, spec.beta),
         "write numbers from 0 up");
-  if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "the soft body's mesh has no tets",
+  wrong(!std::isfinite(spec.pressure), "pressure",
+        fmt::format("the pressure in the soft body is {:g} Pa", spec.pressure), "write a finite number");
+  if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "mesh", "the soft body's mesh has no tets",
              "give it a solid mesh, not a surface")) {
     const TetMesh& mesh = *spec.mesh;
     const int n = static_cast<int>(mesh.vertices.size());
     for (std::size_t t = 0; t < mesh.tets.size() && found.ok(); ++t) {
       for (const int v : mesh.tets[t])
-        wrong(v < 0 || v >= n, fmt::format("tet {} of the soft body has vertex {} of {}", t, v, n),
-              "write indices from 0 up");
+        wrong(v < 0 || v >= n, "mesh", fmt::format("tet {} of the soft body has vertex {} of {}", t, v, n),
+              fmt::format("write indices from 0 to {}", n - 1));
     }
     for (std::size_t v = 0; v < mesh.vertices.size() && found.ok(); ++v) {
-      wrong(!mesh.vertices[v].allFinite(), fmt::format("vertex {} of the soft body is not finite", v),
+      wrong(!mesh.vertices[v].allFinite(), "mesh", fmt::format("vertex {} of the soft body is not finite", v),
             "write finite coordinates");
     }
     if (found.ok()) {
       const TetMeshQuality quality = examine_tets(mesh);
       const auto& tet = mesh.tets[quality.worst_tet];
       const Vec3& at = mesh.vertices[tet[0]];
-      wrong(!(quality.worst > kFlattest),
+      wrong(!(quality.worst > kFlattest), "mesh",
             fmt::format(
                 "tet {} of the soft body (vertices {} {} {} {}, at {:g} {:g} {:g}) is {}: quality {:.2g}",
                 quality.worst_tet, tet[0], tet[1], tet[2], tet[3], at.x(), at.y(), at.z(),
@@ -176,6 +179,7 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
     has_fixed_ = has_fixed_ || fixed_[i] != 0;
   }
   make_surface(faces);
+  find_cavity();
 }
 
 template <int N>
@@ -253,6 +257,52 @@ void SoftBody::make_surface(const std::vector<std::array<int, 3>>& faces) {
     carrier_of_[i] = static_cast<int>(carried_.size());
     carried_.push_back(i);
   }
+}
+
+// Parts of the surface that hang together and enclose a negative volume.
+void SoftBody::find_cavity() {
+  std::vector<int> parent(rest_.size());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const auto& [a, b, c] : triangles_) {
+    parent[root(a)] = root(b);
+    parent[root(b)] = root(c);
+  }
+  std::vector<double> volume(rest_.size(), 0.0);
+  for (const auto& [a, b, c] : triangles_) volume[root(a)] += rest_[a].dot(cross(rest_[b], rest_[c])) / 6;
+  for (const auto& triangle : triangles_) {
+    if (volume[root(triangle[0])] < 0) cavity_.push_back(triangle);
+  }
+}
+
+double SoftBody::calc_cavity_volume(const ConstVector& q) const {
+  double sum = 0;
+  for (const auto& [a, b, c] : cavity_) {
+    const Vec3 first = node(q, cavity_[0][0]);
+    sum -= (node(q, a) - first).dot(cross(Vec3(node(q, b) - first), Vec3(node(q, c) - first))) / 6;
+  }
+  return sum;
+}
+
+// A third of that of each triangle at its nodes, which makes p dV the work of a closed surface: as they are
+// where arms are taken (soft_momentum.cc), so that it turns nothing.
+void SoftBody::add_pressure(const ObjectStep& step, Vector m) const {
+  const double share = step.dt * spec_.pressure / 6;
+  for (const auto& [a, b, c] : cavity_) {
+    const Vec3 x = arm(step, a);
+    const Vec3 push = share * cross(Vec3(arm(step, b) - x), Vec3(arm(step, c) - x));
+    for (const int i : {a, b, c}) {
+      if (!fixed_[i]) m.segment<3>(3 * i) += push;
+    }
+  }
+}
+
+std::string SoftBody::carrier_name(int carrier) const {
+  return carrier < num_carried() ? fmt::format("{}", carried_[carrier])
+                                 : fmt::format("face{}", carrier - num_carried());
 }
 
 double SoftBody::surface_area() const {
@@ -373,6 +423,7 @@ std::uint64_t SoftBody::fingerprint() const {
   for (const auto& tet : spec_.mesh->tets) hash.add(tet.data(), sizeof tet);
   for (const double x : {spec_.young_modulus, spec_.poisson_ratio, spec_.density, spec_.alpha, spec_.beta})
     hash.add(x);
+  if (spec_.pressure != 0) hash.add(spec_.pressure);
   hash.add(static_cast<std::int64_t>(spec_.elasticity));
   hash.add(static_cast<std::int64_t>(spec_.lumped_mass));
   hash.add(fixed_.data(), fixed_.size());

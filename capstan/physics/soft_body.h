@@ -19,15 +19,19 @@
 //
 // Nodes of fixed regions keep the velocity they have: no force changes it.
 //
+// A body that spins keeps its angular momentum: soft_momentum.cc tells how. Where nothing touches it, both
+// momenta are kept to round-off.
+//
 // Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
-// poisson_ratio above 0.45; quadratic ones do neither. A soft body does not touch itself. The linear
-// corotational solid keeps angular momentum to the order of the change of rotations in a step, and so does
-// beta; the others keep it to round-off. The tangent has no pressure of contact in it.
+// poisson_ratio above 0.45; quadratic ones do neither. A soft body does not touch itself. In contact it keeps
+// angular momentum to the order of the way that it goes in a step. The tangent has no pressure of contact in
+// it.
 //
 // Source: Bonet and Wood, Nonlinear Continuum Mechanics for Finite Element Analysis; Sifakis and Barbic, FEM
 // Simulation of 3D Deformable Solids (SIGGRAPH 2012 course).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <variant>
@@ -56,6 +60,7 @@ struct SoftElements {
 struct SoftStrain {
   double volume = 0;   // [m^3]
   double largest = 0;  // of all points: the largest of |s_i - 1| of F
+  int inverted = 0;    // points whose F has a negative determinant: inside out
 };
 
 class SoftBody : public Physics {
@@ -68,6 +73,9 @@ class SoftBody : public Physics {
   int num_elements() const { return static_cast<int>(spec_.mesh->tets.size()); }
   const Vec3& rest(int node) const { return rest_[node]; }  // [m] in the frame of the mesh
   bool is_fixed(int node) const { return fixed_[node] != 0; }
+  bool is_all_fixed() const {
+    return std::all_of(fixed_.begin(), fixed_.end(), [](char f) { return f != 0; });
+  }
   double rest_volume() const { return rest_volume_; }
   double mean_edge() const { return mean_edge_; }  // [m] of the triangles of the surface
   double size() const { return size_; }            // [m] the longest side of its box
@@ -77,11 +85,16 @@ class SoftBody : public Physics {
   int num_carried() const { return static_cast<int>(carried_.size()); }
   int carried(int carrier) const { return carried_[carrier]; }
   int carrier_of(int node) const { return carrier_of_[node]; }  // -1: none
+  // After the name of the body: "12" of node 12, "face3" of triangle 3.
+  std::string carrier_name(int carrier) const;
   bool is_on_surface(int node) const { return node_area_[node] > 0; }
   // [m^2] A third of those of its triangles that look one way: the most for any way.
   double node_area(int node) const { return node_area_[node]; }
   double triangle_area(int triangle) const { return triangle_area_[triangle]; }  // [m^2] at rest
   double surface_area() const;
+  // The triangles of the surface that are around a cavity, outward of the solid; and what is in it [m^3].
+  const std::vector<std::array<int, 3>>& cavity() const { return cavity_; }
+  double calc_cavity_volume(const ConstVector& q) const;
 
   static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(3 * i); }
   SoftStrain calc_strain(const ConstVector& q) const;
@@ -102,6 +115,8 @@ class SoftBody : public Physics {
   std::uint64_t fingerprint() const override;
   ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                           BlockMatrix* A) const override;
+  bool is_linear() const override { return spec_.elasticity == Elasticity::linear_corotational; }
+  void balance(const ObjectStep& step, Vector v) const override;
   double calc_potential(const ObjectStep& step, const ConstVector& v) const override;
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
   double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
@@ -114,12 +129,32 @@ class SoftBody : public Physics {
   template <int N>
   void set_elements(SoftElements<N>* elements);
   void make_surface(const std::vector<std::array<int, 3>>& faces);
+  // soft_momentum.cc
+  struct Inertia {
+    Vec3 centre = Vec3::Zero();  // of mass
+    double mass = 0;
+    Mat3 I = Mat3::Zero();  // about the centre
+  };
+  Vec3 arm(const ObjectStep& step, int node) const;
+  Inertia calc_inertia(const ObjectStep& step) const;
+  bool keeps_momentum(const ObjectStep& step) const;
+  struct SpinKeeper {  // M (d x r)
+    Vec3 centre = Vec3::Zero(), d = Vec3::Zero();
+    Vec3 change(const Vec3& x) const { return cross(d, Vec3(x - centre)); }
+  };
+  SpinKeeper make_spin_keeper(const ObjectStep& step) const;
+  Vec3 mean_of(const ConstVector& x) const;  // by mass
   Vec3 mean_spin(const ConstVector& q, const ConstVector& v) const;
+  template <class F>
+  void add_momentum(const F& f, const ConstVector& v) const;
+
   template <int N>
   ImpulseSize add_elements(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v,
                            Vector m, Tangent tangent, BlockMatrix* A) const;
   template <int N>
   double sum_energies(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v) const;
+  void find_cavity();
+  void add_pressure(const ObjectStep& step, Vector m) const;
   Transform triangle_frame(const ConstVector& q, int triangle) const;
 
   SoftBodySpec spec_;
@@ -130,7 +165,7 @@ class SoftBody : public Physics {
   std::vector<char> fixed_;        // [nodes]
   bool has_fixed_ = false;
   std::vector<std::array<int, 2>> pairs_;
-  std::vector<std::array<int, 3>> triangles_;
+  std::vector<std::array<int, 3>> triangles_, cavity_;
   std::vector<int> carried_, carrier_of_;
   std::vector<double> node_area_, triangle_area_;
   double rest_volume_ = 0, mean_edge_ = 0, size_ = 0;

@@ -6,7 +6,6 @@
 //   P = dpsi/dF + beta / h R C (e - e_0),   e = sym(R^T F),   e_0 = sym(R_0^T F_0),
 //
 // R_0 the rotation of F_0 at the beginning of the step, R that turned on by the spin of the whole body.
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -88,29 +87,6 @@ void add_linear_tangent(const Lame& m, const Mat3& R, const Eigen::Matrix<double
 
 }  // namespace
 
-// Of the whole body: its angular momentum over its inertia.
-Vec3 SoftBody::mean_spin(const ConstVector& q, const ConstVector& v) const {
-  if (has_fixed_) return Vec3::Zero();
-  Vec3 centre = Vec3::Zero(), speed = Vec3::Zero();
-  double mass = 0;
-  for (int i = 0; i < num_nodes(); ++i) {
-    mass += node_mass_[i];
-    centre += node_mass_[i] * node(q, i);
-    speed += node_mass_[i] * node(v, i);
-  }
-  centre /= mass;
-  speed /= mass;
-  Mat3 I = Mat3::Zero();
-  Vec3 L = Vec3::Zero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    const Vec3 r = node(q, i) - centre;
-    I.noalias() -= node_mass_[i] * r * r.transpose();
-    I.diagonal().array() += node_mass_[i] * r.squaredNorm();
-    L += node_mass_[i] * cross(r, Vec3(node(v, i) - speed));
-  }
-  return I.ldlt().solve(L);
-}
-
 template <int N>
 ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const ObjectStep& step,
                                    const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A) const {
@@ -184,6 +160,7 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
 ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const {
   const double dt = step.dt, h = step.theta1 * dt;
+  const SpinKeeper keeper = make_spin_keeper(step);
   double farthest = 0, force = 0;
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes(); ++i) {
@@ -192,7 +169,7 @@ ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, 
     Vec3 own = M * (v_i - v_0);
     double diagonal = M;
     if (!fixed_[i]) {
-      own -= dt * (external + node_mass_[i] * step.gravity);
+      own -= dt * (external + node_mass_[i] * step.gravity) + node_mass_[i] * keeper.change(arm(step, i));
       own += dt * spec_.alpha * M * (step.theta1 * v_i + (1 - step.theta1) * v_0);
       diagonal += h * spec_.alpha * M;
       force =
@@ -202,6 +179,7 @@ ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, 
     if (A != nullptr) Eigen::Map<Mat3>(A->block(i, i)).diagonal().setConstant(diagonal);
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
   }
+  if (spec_.pressure != 0) add_pressure(step, m);
   const ImpulseSize inner = std::visit(
       [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A); }, elements_);
   const double damping = h > 0 ? spec_.beta / h : 0;
@@ -237,15 +215,22 @@ double SoftBody::sum_energies(const SoftElements<N>& elements, const ObjectStep&
 
 double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) const {
   const double dt = step.dt, h = step.theta1 * dt;
+  const SpinKeeper keeper = make_spin_keeper(step);
   double sum = 0;
   for (int i = 0; i < num_nodes(); ++i) {
     if (fixed_[i]) continue;
     const Vec3 dv = node(v, i) - node(step.v0, i);
     sum -= dt * dv.dot(node(step.force, i) + node_mass_[i] * step.gravity);
+    sum -= node_mass_[i] * dv.dot(keeper.change(arm(step, i)));
     if (!spec_.lumped_mass) continue;
     const double M = node_mass_[i];
     sum +=
         0.5 * (1 + spec_.alpha * h) * M * dv.squaredNorm() + dt * spec_.alpha * M * dv.dot(node(step.v0, i));
+  }
+  if (spec_.pressure != 0) {
+    VecX push = VecX::Zero(v.size());
+    add_pressure(step, push);
+    sum += push.dot(v - step.v0);
   }
   const auto add_consistent = [&](const auto& elements) {
     constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
@@ -318,74 +303,11 @@ SoftStrain SoftBody::calc_strain(const ConstVector& q) const {
           const Vec3 s = calc_singular_frame(F).s;
           strain.volume += elements.weight[k] * s.prod();
           strain.largest = std::max(strain.largest, (s.array() - 1).abs().maxCoeff());
+          strain.inverted += s[2] < 0;
         }
         return strain;
       },
       elements_);
-}
-
-double SoftBody::calc_kinetic_energy(const ConstVector&, const ConstVector& v) const {
-  double sum = 0;
-  if (spec_.lumped_mass) {
-    for (int i = 0; i < num_nodes(); ++i) {
-      if (!fixed_[i]) sum += 0.5 * node_mass_[i] * node(v, i).squaredNorm();
-    }
-    return sum;
-  }
-  std::visit(
-      [&](const auto& elements) {
-        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
-        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
-          const auto u = gather<N>(elements.nodes[e], v);
-          sum += 0.5 * elements.mass[e] * u.cwiseProduct(u * elements.mass_shares).sum();
-        }
-      },
-      elements_);
-  return sum;
-}
-
-Vec6 SoftBody::calc_momentum(const ConstVector& q, const ConstVector& v) const {
-  Vec6 sum = Vec6::Zero();
-  const auto add = [&](const Vec3& x, const Vec3& p) {
-    sum.head<3>() += cross(x, p);
-    sum.tail<3>() += p;
-  };
-  if (spec_.lumped_mass) {
-    for (int i = 0; i < num_nodes(); ++i) {
-      if (!fixed_[i]) add(node(q, i), node_mass_[i] * node(v, i));
-    }
-    return sum;
-  }
-  std::visit(
-      [&](const auto& elements) {
-        constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
-        for (std::size_t e = 0; e < elements.nodes.size(); ++e) {
-          const Eigen::Matrix<double, 3, N> p =
-              gather<N>(elements.nodes[e], v) * (elements.mass[e] * elements.mass_shares);
-          for (int a = 0; a < N; ++a) {
-            if (!fixed_[elements.nodes[e][a]]) add(node(q, elements.nodes[e][a]), p.col(a));
-          }
-        }
-      },
-      elements_);
-  return sum;
-}
-
-double SoftBody::calc_mass(const ConstVector& q, Vec3* moment) const {
-  double sum = 0;
-  moment->setZero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    if (fixed_[i]) continue;
-    sum += node_mass_[i];
-    *moment += node_mass_[i] * node(q, i);
-  }
-  return sum;
-}
-
-double SoftBody::calc_speed(const ConstVector&, const ConstVector& v) const {
-  double speed = 0;
-  for (int i = 0; i < num_nodes(); ++i) speed = std::max(speed, node(v, i).norm());
-  return speed;
 }
 
 }  // namespace capstan

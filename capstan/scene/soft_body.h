@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,12 @@ struct SoftAttachment {
 struct SoftBodySpec {
   std::string name;
   Source where = {};
+  bool is_incomplete = false;               // a reader could not read all of it, and has told so
+  std::map<std::string, Source> key_where;  // of keys of the file, where they are known
+  Source source_of(const std::string& key) const {
+    const auto at = key_where.find(key);
+    return at == key_where.end() ? where : at->second;
+  }
   std::string body = kWorld;  // whose frame, with all joints at their reference, `pose` is in
   Pose pose;                  // of the mesh
   std::shared_ptr<const TetMesh> mesh;
@@ -53,6 +60,7 @@ struct SoftBodySpec {
   double density = 0;             // [kg/m^3]
   double alpha = 0, beta = 0;     // damping [1/s], [s]
   bool lumped_mass = true;        // at the nodes
+  double pressure = 0;            // [Pa] in its cavities, above that around it
   std::vector<SoftRegion> fixed;  // nodes there keep the velocity they have: zero
   std::vector<SoftAttachment> attachments;
   Vec3 velocity = Vec3::Zero();          // [m/s] of all nodes that are not fixed, at the start

@@ -45,7 +45,13 @@ void Condensation::set_blocks(const ObjectMotion& motion, std::span<const char> 
     pattern_.frozen[b] = touched[b] == 0;
   }
   pattern_.pairs = motion.pairs;
-  factor_.analyze(pattern_);
+  if (motion.factor.info().ordering == Ordering::nested_dissection) {
+    // Found once for the object: minimum degree, which would be asked anew for each set of touched blocks,
+    // finds poor orders for large solids.
+    factor_.analyze(pattern_, motion.factor.order());
+  } else {
+    factor_.analyze(pattern_);
+  }
   blocks_ = factor_.remaining();
   S_.set_pattern(factor_.reduced_pattern());
   pairs_ = &factor_.reduced_pattern().pairs;

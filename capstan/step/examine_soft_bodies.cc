@@ -14,6 +14,7 @@ constexpr double kSoftestSolid = 100,
 constexpr double kLightestSolid = 10, kHeaviestSolid = 30000;  // [kg/m^3]
 constexpr double kPoorest = 0.02;                              // quality of a tet
 constexpr double kLocks = 0.45;                                // poisson_ratio of linear elements
+constexpr double kUnresolved = 3;  // [rad] of a vibration in a step, above which midpoint may gain energy
 
 }  // namespace
 
@@ -41,12 +42,25 @@ void examine_soft_bodies(const Scene& scene, const Model& model, const StepOptio
       tell(fmt::format("has linear elements and poisson_ratio {:g}: they lock", spec.poisson_ratio),
            "write 'element: quadratic'");
     }
+    if (body.is_all_fixed())
+      tell("has all its nodes in fixed regions: it never moves", "make the regions smaller");
     const double w = body.largest_frequency(), damping = spec.alpha + spec.beta * w * w;
     if (!is_stable(options.integrator, options.dt, w * w, damping)) {
       tell(fmt::format("swings at up to {:.3g} rad/s, which grows with integrator {} at dt = {:g} s", w,
                        integrator_name(options.integrator), options.dt),
            "use integrator semi_implicit, or a smaller time step");
+    } else if (options.integrator == Integrator::midpoint && w * options.dt > kUnresolved && damping < w) {
+      tell(fmt::format("has vibrations of up to {:.3g} rad/s, which integrator midpoint neither resolves nor "
+                       "damps at dt = {:g} s: where it turns or bends they may gain energy",
+                       w, options.dt),
+           fmt::format("use integrator semi_implicit, damping beta, or a time step below {:.2g} s",
+                       kUnresolved / w));
     }
+    if (spec.elasticity == Elasticity::saint_venant_kirchhoff && spec.collides)
+      tell(
+          "is of saint_venant_kirchhoff: pressed below 58 % of a length it gives way, and may turn inside "
+          "out",
+          "use neo_hookean where it is pressed hard");
   }
 }
 

@@ -173,15 +173,24 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
     }
     w->u = newton->v;
     reopen_objects(*problem, w->is_new, newton);
+    const ContactLaw law = problem->options.law;
+    if (law == ContactLaw::coulomb && pass >= kManyPasses) {
+      set_bounds(*newton, problem);
+      problem->options.law = ContactLaw::regularized_lagged;
+    }
     solve_newton_further(*problem, options, threads, newton, report);
+    problem->options.law = law;
   }
 }
 
-void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion) {
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, Motion* motion,
+                         NewtonWorkspace* newton) {
   for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
-    correct_tangent(step, i, v, motion);
+    correct_tangent(step, i, newton->v, motion);
+    if (newton->islands.of_object[i] < 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
+      balance_object(step, i, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
     motion->residual = std::max(motion->residual, own.residual);
     motion->converged = motion->converged && own.converged;

@@ -18,6 +18,10 @@
 // falls enough between u and v, found by halving, for each island apart (Armijo's rule with the change that
 // the convex problem promised). Contacts, their laws and Jacobians stay those at the beginning of the step.
 //
+// Coulomb's law has no potential: each solve settles friction anew, and where many contacts of a rope share a
+// load, it may settle elsewhere each time. After ten passes the bounds of friction stay what they are until
+// the tangents are exact; what they are off by then, the report tells as cone_violation.
+//
 // Limits: forces that are linear in v (or explicit schemes) need one evaluation of m and no pass; trees
 // alone, nothing. The potential has several minima where an edge turns by about a right angle or more in a
 // step; then it may not converge, and the step fails.
@@ -50,7 +54,9 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
                 const NewtonOptions& options, const Threads& threads, Motion* motion, Problem* problem,
                 NewtonWorkspace* newton, RelinearizeWorkspace* workspace, SolverReport* report);
 
-// After the last of them: A (v - v*) becomes m(v) itself, for the judge.
-void end_relinearization(const TimeStep& step, std::span<const char> asleep, const VecX& v, Motion* motion);
+// After the last of them: A (v - v*) becomes m(v) itself, for the judge. Objects that nothing touches keep
+// their momentum to round-off.
+void end_relinearization(const TimeStep& step, std::span<const char> asleep, Motion* motion,
+                         NewtonWorkspace* newton);
 
 }  // namespace capstan

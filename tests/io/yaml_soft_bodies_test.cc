@@ -11,6 +11,10 @@
 #include "capstan/model/add_soft_body.h"
 #include "capstan/model/model.h"
 #include "capstan/scene/soft_body.h"
+#include "capstan/step/examine.h"
+#include "capstan/step/mechanics.h"
+#include "capstan/step/schedule.h"
+#include "capstan/step/sensors.h"
 
 namespace capstan {
 namespace {
@@ -116,6 +120,92 @@ TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
   has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1]], tets: [[0, 1, 2, 3]]}", "is inverted");
   has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "vertex 1 of 1");
   EXPECT_NE(told("box: {}").find(":6:"), std::string::npos) << told("box: {}");
+  has("ball: {radius: 1, inner_radius: 2}", "write a smaller one");
+  has("ball: {radius: 1}\n    pressure: 100",
+      ":7: error: soft body 'pad' has pressure 100 Pa, and no cavity");
+  // The line of the key, what may be written instead, and nothing that is not so.
+  has("ball: {radius: 1}\n    poisson_ratio: 0.5", ":7: error");
+  has("ball: {radius: 1}\n    material: gum", ":7: error");
+  has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "from 0 to 0");
+  has("ball: {radius: 1}\n    attach: [{body: earth, ball: {radius: 1}}]", "known are: world");
+  has("ball: {radius: 1}\n    attach: [{body: pad/0, ball: {radius: 1}}]", "a part of itself");
+  has("ball: {radius: 1}\n    fixed: [{ball: {radius: 0.1, centre: [5, 0, 0]}}]",
+      "from (-1, -1, -1) to (1, 1, 1)");
+  EXPECT_EQ(told("box: {size: [1, -1, 1], cells: [2, 2, 2]}").find("unknown"), std::string::npos);
+}
+
+// What is wrong with a soft body is told once; what names its nodes is not wrong for that.
+TEST(YamlSoftBodies, ToldOnceIsEnough) {
+  for (const char* wrong :
+       {"box: {size: [1, -1, 1], cells: [2, 2, 2]}, young_modulus: 1e5, density: 1000",
+        "box: {size: [1, 1, 1]}, young_modulus: -1, density: 1000",
+        "box: {size: [1, 1, 1]}, young_modulus: 1e5",
+        "box: {size: [1, 1, 1]}, young_modulus: 1e5, density: 1000, poisson_ratio: 0.6"}) {
+    Diagnostics diagnostics;
+    const Scene scene = read(std::string("soft_bodies: [{name: pad, ") + wrong +
+                                 "}]\nsites: [{name: tip, body: pad/0}]\n"
+                                 "sensors: [{type: frame_position, body: pad/1}]\n"
+                                 "controls: [{time: 0, force: {pad/2: [0, 0, 1]}}]\n",
+                             &diagnostics);
+    compile(scene, &diagnostics);  // as `capstan check` does
+    EXPECT_EQ(diagnostics.num_errors(), 1) << diagnostics.text();
+  }
+}
+
+// pad/7 is a body for sites, sensors and forces: node 7, which is at (0.1, 0.2, 0.3) of a box of one cell.
+TEST(YamlSoftBodies, NodesAreBodiesForSitesSensorsAndForces) {
+  Diagnostics diagnostics;
+  const Scene scene = read(R"(options: {dt: 0.01, gravity: [0, 0, 0]}
+soft_bodies:
+  - {name: pad, box: {size: [0.2, 0.4, 0.6], cells: [1, 1, 1]}, young_modulus: 1e6, density: 1000}
+sites: [{name: above, body: pad/7, position: [0, 0, 0.05]}]
+sensors:
+  - {name: p, type: frame_position, site: above}
+  - {name: v, type: frame_velocity, body: pad/7}
+controls: [{time: 0, force: {pad/7: [0, 0, 4.8]}}]
+)",
+                           &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  const Model model = compile(scene);
+  const Schedule schedule = make_schedule(model, scene.controls, &diagnostics);
+  const SensorSet sensors = make_sensors(model, scene, scene.sensors, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  Input input;
+  VecX values;
+  read_sensors(model, sensors, state, nullptr, nullptr, &values);
+  EXPECT_LT((values.head<3>() - Vec3(0.1, 0.2, 0.35)).norm(), 1e-12);
+  for (int i = 0; i < 10; ++i) {
+    apply_schedule(model, schedule, 0.01, &state, &input);
+    step(model, step_options(model), input, &state, &workspace);
+  }
+  read_sensors(model, sensors, state, &workspace, &input, &values);
+  EXPECT_NEAR(values[2] - 0.05, state.q[3 * 7 + 2], 1e-12);
+  EXPECT_NEAR(values[5], state.v[3 * 7 + 2], 1e-12);
+  EXPECT_NEAR(calc_mechanics(model, state).momentum[5], 4.8 * 0.1, 1e-9);  // of 48 kg
+}
+
+TEST(YamlSoftBodies, CheckTellsWhatIsProbablyNotMeant) {
+  const auto told = [](const std::string& keys, Integrator integrator) {
+    Diagnostics diagnostics;
+    const Scene scene = read(
+        "soft_bodies: [{name: pad, box: {size: [1, 1, 1], cells: [2, 2, 2]}, density: 1000, " + keys + "}]\n",
+        &diagnostics);
+    const Model model = compile(scene, &diagnostics);
+    StepOptions options = step_options(model);
+    options.integrator = integrator;
+    examine(scene, model, options, &diagnostics);
+    return diagnostics.text();
+  };
+  const Integrator usual = Integrator::semi_implicit;
+  EXPECT_EQ(told("young_modulus: 1e5", usual), "");
+  EXPECT_NE(told("young_modulus: 1e5, fixed: [{ball: {radius: 9}}]", usual).find("it never moves"),
+            std::string::npos);
+  EXPECT_NE(told("young_modulus: 1e5, elasticity: saint_venant_kirchhoff", usual).find("turn inside out"),
+            std::string::npos);
+  EXPECT_EQ(told("young_modulus: 1e5", Integrator::midpoint), "");
+  EXPECT_NE(told("young_modulus: 1e9", Integrator::midpoint).find("may gain energy"), std::string::npos);
 }
 
 struct TemporaryFile {
