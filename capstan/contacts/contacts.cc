@@ -92,6 +92,7 @@ using Hit = CollisionWorkspace::Hit;
 using Block = CollisionWorkspace::Block;
 
 constexpr int kContactsInBlock = 64;     // for one thread at a time
+constexpr double kPunched = 0.5;         // of the depth of a patch: what is so deep without one went through
 constexpr double kStandingDepth = 0.02;  // of the least half width: bodies may stand so deep in others
 
 }  // namespace
@@ -144,6 +145,7 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
 bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
               const Approach& approach, double margin, int first, int id, Block* block) {
   std::vector<ContactPoint>& points = block->points;
+  bool is_punched = false;
   if (has_patch(model.shapes[a], model.shapes[b])) {
     const int material = static_cast<int>(block->materials.size());
     if (replace_by_patch(model, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), first, block)) {
@@ -151,6 +153,9 @@ bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Tra
                      ContactKind::touching, block);
       return true;
     }
+    const double reach = patch_reach(model.shapes[a], model.shapes[b]);
+    is_punched = std::any_of(points.begin() + first, points.end(),
+                             [&](const ContactPoint& p) { return -p.distance > kPunched * reach; });
   }
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
@@ -167,7 +172,7 @@ bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Tra
                            p.distance <= margin ? 0 : p.distance - approach.around,
                            p.normal.dot(approach.travel_a), -p.normal.dot(approach.travel_b)});
   }
-  block->materials.push_back(combine_materials(model, a, b));
+  block->materials.push_back(is_punched ? material_of_punched(model, a, b) : combine_materials(model, a, b));
   return true;
 }
 

@@ -13,8 +13,9 @@ namespace {
 // where the shapes were apart, have not come the way that their normal tells.
 constexpr double kWrongWay = 0.25;
 
-constexpr double kMostPatchGap = 0.1;   // of how deep the patch can be: what is farther apart has no points
-constexpr double kGlidingDepth = 1e-3;  // of how deep the patch can be: of one that is held above itself
+constexpr double kMostPatchGap = 0.1;  // of how deep the patch can be: what is farther apart has no points
+constexpr double kPunchedDissipation = 50;  // [s/m]
+constexpr double kGlidingDepth = 1e-3;      // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
   const auto begin = points.begin() + first;
@@ -54,6 +55,12 @@ bool has_patch(const ModelShape& a, const ModelShape& b) {
 double patch_reach(const ModelShape& a, const ModelShape& b) {
   const auto depth = [](const ModelShape& s) { return std::isinf(s.modulus) ? 0.0 : s.field->depth; };
   return depth(a) + depth(b);
+}
+
+ContactMaterial material_of_punched(const Model& model, int a, int b) {
+  ContactMaterial m = combine_materials(model, a, b);
+  m.dissipation = std::max(m.dissipation, kPunchedDissipation);
+  return m;
 }
 
 bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,

@@ -25,6 +25,10 @@ bool has_patch(const ModelShape& a, const ModelShape& b);
 // [m] how deep their patch can be: as deep as the fields of those that are not rigid.
 double patch_reach(const ModelShape& a, const ModelShape& b);
 
+// Of the points of a pair that is too deep for its patch: they push out at 0.02 m/s at most, whatever the
+// materials, for a spring that takes over at such a depth has energy that nobody gave it.
+ContactMaterial material_of_punched(const Model& model, int a, int b);
+
 // The points of a pair that overlaps, those of the block from `first` on, give way to those of its patch, and
 // each gets a material of its own, the last ones of the block. `margin` [m] is how much nearer they may come
 // in the step: points ahead are within it. False, and nothing changed, where there is no patch.

@@ -252,7 +252,7 @@ bool renew_patch(const Model& model, const Placement& placement, const Forecast&
   // It would be through: points hold it.
   collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->points);
   if (static_cast<int>(block->points.size()) == point) return false;
-  block->materials.push_back(combine_materials(model, a, b));
+  block->materials.push_back(material_of_punched(model, a, b));
   add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching, block);
   for (std::size_t k = block->hits.size() - (block->points.size() - point); k < block->hits.size(); ++k)
     block->hits[k].material = material;

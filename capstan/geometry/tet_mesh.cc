@@ -145,8 +145,13 @@ TetMesh make_shell_tets(double radius, double inner_radius, int across, int laye
   return cleaned(mesh);
 }
 
+namespace {
+
+constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};  // outward
+
+}  // namespace
+
 std::vector<std::array<int, 3>> surface_of(const TetMesh& mesh) {
-  constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};  // outward
   std::map<std::array<int, 3>, std::pair<std::array<int, 3>, int>> faces;
   for (const auto& tet : mesh.tets) {
     for (const auto& f : kFaces) {
@@ -163,6 +168,30 @@ std::vector<std::array<int, 3>> surface_of(const TetMesh& mesh) {
     if (face.second == 1) surface.push_back(face.first);
   }
   return surface;
+}
+
+std::array<int, 2> find_doubled_tets(const TetMesh& mesh) {
+  std::map<std::array<int, 3>, int> tet_of;  // by face, which begins with its lowest vertex
+  for (int t = 0; t < static_cast<int>(mesh.tets.size()); ++t) {
+    const bool is_inverted = tet_volume(mesh, t) < 0;
+    for (const auto& f : kFaces) {
+      std::array<int, 3> face;
+      for (int k = 0; k < 3; ++k) face[k] = mesh.tets[t][f[is_inverted ? 2 - k : k]];
+      std::rotate(face.begin(), std::min_element(face.begin(), face.end()), face.end());
+      const auto [place, is_new] = tet_of.emplace(face, t);
+      if (!is_new && place->second != t) return {place->second, t};
+    }
+  }
+  return {-1, -1};
+}
+
+int find_unused_vertex(const TetMesh& mesh) {
+  std::vector<char> is_used(mesh.vertices.size());
+  for (const auto& tet : mesh.tets) {
+    for (const int v : tet) is_used[v] = 1;
+  }
+  const auto unused = std::find(is_used.begin(), is_used.end(), 0);
+  return unused == is_used.end() ? -1 : static_cast<int>(unused - is_used.begin());
 }
 
 TetMesh cleaned(const TetMesh& mesh) {

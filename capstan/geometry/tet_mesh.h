@@ -34,6 +34,11 @@ std::vector<std::array<int, 3>> surface_of(const TetMesh& mesh);
 // turned.
 TetMesh cleaned(const TetMesh& mesh);
 
+// Two tets on the same side of a face, which therefore overlap; or {-1, -1}.
+std::array<int, 2> find_doubled_tets(const TetMesh& mesh);
+// A vertex of no tet, or -1.
+int find_unused_vertex(const TetMesh& mesh);
+
 // sqrt(72) V / (root mean square edge)^3: 1 for a regular tet, 0 for a flat one, negative for an inverted
 // one.
 double tet_quality(const TetMesh& mesh, int tet);

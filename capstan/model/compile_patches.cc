@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/geometry/pressure_field.h"
+#include "capstan/geometry/tet_mesh.h"
 #include "capstan/model/compiler.h"
 
 namespace capstan {
@@ -68,6 +69,13 @@ void ModelCompiler::compile_patches() {
     tell_unused_patch_keys(s, who, is_patch, std::isinf(m.elastic_modulus), diagnostics);
     if (!is_patch) continue;
     is_used[entry.material] = 1;
+    if (s.patch.tets) {
+      if (const auto [a, b] = find_doubled_tets(*s.patch.tets); a >= 0) {
+        diagnostics.error(s.where, fmt::format("tets {} and {} of {} overlap", a, b, who),
+                          "leave one of them out: tets that share a face lie on its two sides");
+        continue;
+      }
+    }
     try {
       entry.field = make_pressure_field(s.shape, {s.patch.thickness, s.patch.rings, s.patch.tets});
     } catch (const InputError& error) {

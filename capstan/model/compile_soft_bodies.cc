@@ -28,6 +28,22 @@ bool check_spec(const SoftBodySpec& spec, const std::string& who, Diagnostics& d
   return d.num_errors() == before;
 }
 
+// Whether each tet is there once and each vertex is of use.
+bool check_tets(const SoftBodySpec& spec, const std::string& who, Diagnostics& d) {
+  if (!spec.mesh) return true;
+  if (const auto [a, b] = find_doubled_tets(*spec.mesh); a >= 0) {
+    d.error(spec.source_of("mesh"), fmt::format("tets {} and {} of {} overlap", a, b, who),
+            "leave one of them out: tets that share a face lie on its two sides");
+    return false;
+  }
+  if (const int vertex = find_unused_vertex(*spec.mesh); vertex >= 0) {
+    d.error(spec.source_of("mesh"), fmt::format("vertex {} of {} belongs to no tet", vertex, who),
+            "leave it out, and count on from there");
+    return false;
+  }
+  return true;
+}
+
 // Where the nodes are that a region may be about.
 std::string reach_of(const SoftBody& soft) {
   Vec3 lower = soft.rest(0), upper = lower;
@@ -68,6 +84,7 @@ void ModelCompiler::compile_soft_bodies() {
       continue;
     }
     if (!check_spec(given, who, diagnostics) || material < 0 || body < 0) continue;
+    if (!check_tets(given, who, diagnostics)) continue;
     SoftBodySpec spec = given;
     const Transform X_WB = reference_pose(body);
     spec.pose = to_pose(X_WB * to_transform(given.pose));

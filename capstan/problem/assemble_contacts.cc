@@ -34,6 +34,7 @@ void Assembler::add_contacts(int first_group) {
         end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
     for (int i = begin; i < end; i += apart ? 1 : end - begin) {
       ConstraintGroup group = begin_group(apart ? 3 : 6);
+      group.is_patch = contacts.material[begin].area > 0;
       group.contact_begin = i;
       group.contact_end = apart ? i + 1 : end;
       const auto [link_a, link_b] = links_of(i);

@@ -8,7 +8,8 @@
 // Where motion goes on much as in the last step, so that a solve can start from the velocities before it,
 // those impulses are good bounds. Where it does not (a hit, a fall), bounds follow the impulses of the first
 // iterations: an island in motion is not to find the answer in which the bounds of yesterday jam it. In
-// islands of at most kExactContacts contacts (those of rods do not count, up to kMostExactContacts), what is
+// islands of at most kExactContacts contacts (those of rods and patches do not count, up to
+// kMostExactContacts), what is
 // left then is done by Newton's method for n0. A change x of the bounds moves the answer, and that the
 // impulses,
 //
@@ -228,7 +229,7 @@ bool IslandSolver::has_exact_friction() const {
   int among_trees = 0;
   for (int g = 0; g < system.num_groups(); ++g) {
     const ConstraintGroup& c = system.group(g);
-    bool trees_only = true;
+    bool trees_only = !c.is_patch;  // whose points share their load by their stiffness
     for (int p = c.part_begin; p < c.part_end && trees_only; ++p)
       trees_only = problem().model->objects[problem().object_of(problem().parts[p])].is_tree();
     if (trees_only) among_trees += c.contact_end - c.contact_begin;

@@ -119,6 +119,11 @@ TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
   has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0]], tets: [[0, 1, 2, 3]]}", "is flat");
   has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1]], tets: [[0, 1, 2, 3]]}", "is inverted");
   has("mesh: {vertices: [[0, 0, 0]], tets: [[0, 1, 2, 3]]}", "vertex 1 of 1");
+  const std::string corners =
+      "mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 2, 2]], tets: ";
+  has(corners + "[[0, 1, 2, 3], [0, 1, 2, 3]]}", "tets 0 and 1 of soft body 'pad' overlap");
+  has(corners + "[[0, 1, 2, 3], [1, 2, 0, 4]]}", "tets 0 and 1 of soft body 'pad' overlap");
+  has(corners + "[[0, 1, 2, 3]]}", "vertex 4 of soft body 'pad' belongs to no tet");
   EXPECT_NE(told("box: {}").find(":6:"), std::string::npos) << told("box: {}");
   has("ball: {radius: 1, inner_radius: 2}", "write a smaller one");
   has("ball: {radius: 1}\n    pressure: 100",

@@ -151,6 +151,25 @@ TEST(Patches, RollingResistance) {
   EXPECT_NEAR((4 * fine - coarse) / 3, 0, 0.03);  // without the step's part
 }
 
+// A cylinder that spins on the spot is driven by mu m g until it rolls: friction of each point is within the
+// cone of its own load, however many points there are.
+TEST(Patches, ASpinningCylinderIsDrivenByItsFriction) {
+  const double mu = 0.3, R = 0.05, w = 40;
+  for (const double dt : {0.001, 0.005}) {
+    Scene scene = on_rigid_plane(Cylinder{R, 0.1}, {0, 0, R - 2e-4}, patch_material("m", 1e7, mu, 0.5));
+    scene.bodies[0].pose.quat_wxyz = Vec4(std::sqrt(0.5), std::sqrt(0.5), 0, 0);  // its axis along y
+    Simulation run(scene, dt, ContactLaw::coulomb);
+    run.go(0.3);
+    run.state.v.segment<3>(3) = Vec3(0, w, 0);
+    const double t = 0.1, before = run.state.v[0];
+    for (double end = run.state.time + t; run.state.time < end - 1e-9;) {
+      run.go(dt);
+      EXPECT_LT(run.report.solver.cone_violation, 1e-3);
+    }
+    EXPECT_NEAR(run.state.v[0] - before, mu * kGravity * t, 0.05 * mu * kGravity * t) << dt;
+  }
+}
+
 // Six boxes, each dropped askew onto the one below.
 TEST(Patches, ATowerComesToRest) {
   for (const double dt : {0.002, 0.01}) {
@@ -195,6 +214,22 @@ TEST(Patches, PunchThroughIsPushedOut) {
                  ContactLaw::coulomb);
   run.go(5);
   EXPECT_GT(run.state.q[2], 0.045);
+}
+
+// A ball too soft for its fall, which its field could not stop, comes back no higher than it fell from.
+TEST(Patches, PunchThroughGivesNoEnergy) {
+  for (const double dissipation : {0.0, 0.1, 50.0}) {
+    for (const double dt : {0.001, 0.005}) {
+      Simulation run(
+          on_rigid_plane(Sphere{0.05}, {0, 0, 1.05}, patch_material("foam", 1e5, 0.8, dissipation)), dt,
+          ContactLaw::coulomb);
+      const double before = energy(run);
+      for (double t = dt; t < 2; t += dt) {
+        run.go(dt);
+        ASSERT_LT(energy(run), 1.01 * before) << dissipation << " " << dt << " " << t;
+      }
+    }
+  }
 }
 
 // Kinetic and potential energy is never more than at the beginning, and a ball that bounces without losses
