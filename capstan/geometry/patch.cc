@@ -275,6 +275,24 @@ struct PatchMaker {
   }
 };
 
+// The normal of the force for all polygons, each with its force and its stiffness along it.
+void share_normal(PatchWorkspace* w) {
+  Vec3 force = Vec3::Zero();
+  for (const PatchPolygon& polygon : w->polygons) {
+    if (!polygon.is_ahead) force += polygon.area * polygon.pressure * polygon.normal;
+  }
+  const double size = force.norm();
+  if (!(size > 0)) return;
+  const Vec3 normal = force / size;
+  for (PatchPolygon& polygon : w->polygons) {
+    const double cosine = std::max(0.0, normal.dot(polygon.normal));
+    polygon.normal = normal;
+    polygon.area *= cosine;
+    polygon.stiffness *= cosine * cosine;
+  }
+  std::erase_if(w->polygons, [](const PatchPolygon& polygon) { return !(polygon.area > 0); });
+}
+
 // What places points: phi is no deeper than the overlap.
 struct PointPlacer {
   double depth;
@@ -377,6 +395,7 @@ bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& requ
   } else {
     PatchMaker(a, b, 1, request, w).make(request.normal_W);
   }
+  if (a.field->is_convex && b.field->is_convex) share_normal(w);
   place_points(false, request.depth, w);
   if (w->points.empty()) return false;
   place_points(true, request.depth, w);

@@ -15,6 +15,14 @@
 // (Masterjohn, Guoy, Shepherd and Castro, "Velocity level approximation of pressure field contact patches",
 // IEEE Robotics and Automation Letters 7, 2022).
 //
+// One normal. All polygons of two convex solids get the normal N of their force, the sum of p A n, and become
+// what they are along it: with c = n . N they have A c, k c^2 and phi / c. The force of the patch stays, and
+// its stiffness along N. For a half space N is its own normal (Gauss: p depends on the height alone, and is 0
+// at the rim), also for edges and corners in it. With their own normals the sides of a box, which meet a soft
+// floor at polygons inclined by up to 60 degrees, would close by many times their depth when it slides, and
+// brake it; in fact they move along, and the patch of what slides on a plane does not change. Solids that are
+// not convex may hold each other by their normals, and keep them.
+//
 // Quadrature. p is linear in a polygon, so one point at the centroid has its force; not its moment, and not
 // the torque of friction when it spins. What a polygon spreads by itself counts: m = the part of the second
 // moment of the patch's area that is within the polygon (the rest is between the polygons' centroids).
@@ -53,9 +61,9 @@ namespace capstan {
 // A convex polygon, in one frame for all of a patch.
 struct PatchPolygon {
   int first, end;       // vertices of PatchWorkspace::vertices
-  Vec3 normal;          // unit, from a to b
+  Vec3 normal;          // unit, from a to b; of two convex solids: N
   Vec3 centroid;        // [m]
-  double area;          // [m^2]
+  double area;          // [m^2] as seen along it
   double pressure;      // [Pa] at the centroid
   Vec3 gradient;        // of the pressure in the polygon's plane [Pa/m]
   double stiffness;     // k [N/m]

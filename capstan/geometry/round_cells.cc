@@ -152,8 +152,8 @@ void make_cylinder_cells(const PressureField& field, const Vec3& n, double c, Ce
   const double depth = R * across + h * std::abs(n.z()) - c;
   if (depth <= 0) return;
   const double reach = 1 - depth / std::max(R * across, 1e-300);
-  const double half =
-      reach <= -1 ? std::numbers::pi : std::min(kBeyondPatch * std::acos(reach), std::numbers::pi);
+  // What is beyond the axis is in no wedge of less than a full turn.
+  const double half = reach < 0 ? std::numbers::pi : kBeyondPatch * std::acos(reach);
   each_strip(n, R, half, 4 * field.rings,
              [&](const Vec3& u, double out, const std::array<Vec3, 2>& edges, double outer) {
                PressureCell& wall = begin_cell(-u / m, out / m, list);

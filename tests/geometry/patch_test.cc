@@ -371,6 +371,33 @@ TEST(Patch, ForceIsContinuousInThePose) {
   }
 }
 
+// The pressure of a half space depends on the height alone, so that the patch of any solid with it, whose rim
+// has p = 0, pushes along its normal (Gauss): on edges and corners, too. All polygons have that normal, so
+// that to slide along the plane opens and closes none.
+TEST(Patch, AHalfSpacePushesAlongItsNormal) {
+  PatchWorkspace w;
+  const Solid floor{HalfSpace{}, 1e6};
+  const Solid solids[] = {{Box{Vec3(0.05, 0.04, 0.03)}, 1e6},
+                          {Cylinder{0.04, 0.01}, 2e6},
+                          {Ellipsoid{Vec3(0.05, 0.04, 0.06)}, 2e6}};
+  for (const Solid& solid : solids) {
+    for (const Vec3& turn : {Vec3(0, 0, 0.2), Vec3(0, 1e-3, 0), Vec3(0.01, 0.02, 0), Vec3(0, 0.7, 0),
+                             Vec3(0.6, 0.5, 0.3), Vec3(kPi / 2, 0, 0)}) {
+      for (const double depth : {1e-5, 1e-4, 1e-3}) {
+        Transform X = at(0, 0, 0.1, turn);
+        ContactPoint c;
+        X.p.z() -= signed_distance(make_collider(floor.shape), {}, make_collider(solid.shape), X, &c) + depth;
+        const Sum sum = patch(floor, {}, solid, X, &w);
+        ASSERT_TRUE(sum.any);
+        // Each facet of a round solid is as far out as it is on the average: there are steps between them.
+        const double tolerance = std::holds_alternative<Ellipsoid>(solid.shape) ? 1e-3 : 1e-9;
+        for (const PatchPoint& p : w.points)
+          EXPECT_LT((p.normal - Vec3::UnitZ()).norm(), tolerance) << turn.transpose() << " " << depth;
+      }
+    }
+  }
+}
+
 // A box with one edge in the floor: what is near it has points that do not press, and all of its face is then
 // covered.
 TEST(Patch, PointsAheadDoNotPress) {

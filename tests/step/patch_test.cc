@@ -119,6 +119,104 @@ TEST(Patches, ASpinningBoxStopsInTheTimeOfItsFriction) {
   }
 }
 
+// A box of 1 kg with 1.2 m/s on fixed shapes.
+Scene sliding_box(const Material& box, const Material& table) {
+  Scene scene;
+  scene.materials = {box, table};
+  scene.bodies = {free_body("a", {-0.1, 0, 0.00999})};
+  scene.shapes = {make_shape("a", "a", Box{Vec3(0.05, 0.05, 0.01)}, 1)};
+  scene.shapes[0].material = box.name;
+  return scene;
+}
+
+void add_table(const Shape& shape, const Vec3& position, Scene* scene) {
+  scene->shapes.push_back(make_shape("table" + std::to_string(scene->shapes.size()), kWorld, shape));
+  scene->shapes.back().pose.position = position;
+  scene->shapes.back().material = scene->materials[1].name;
+}
+
+// v^2 / (2 mu g), less v dt / 2 by the steps.
+double stopping_distance(const Scene& scene, double dt) {
+  Simulation run(scene, dt, ContactLaw::coulomb);
+  run.state.v[0] = 1.2;
+  run.go(0.5);
+  EXPECT_LT(run.state.v.norm(), 1e-3);
+  return run.state.q[0] + 0.1 + 0.6 * dt;
+}
+
+// The pressure near the edges of a box is equal to that of a soft floor on planes inclined to it, which must
+// not brake.
+TEST(Patches, ASoftBoxSlidesOnSoftTablesAsFrictionTells) {
+  const double exact = 1.2 * 1.2 / (2 * 0.5 * kGravity);
+  for (const double table : {1e6, 1e7}) {
+    for (const double box : {1e6, 1e7, kInfinity}) {
+      for (const double dt : {0.001, 0.005}) {
+        for (const bool is_plane : {true, false}) {
+          Scene scene = sliding_box(patch_material("box", box), patch_material("table", table));
+          if (is_plane) add_table(HalfSpace{}, Vec3::Zero(), &scene);
+          if (!is_plane) add_table(Box{Vec3(0.5, 0.25, 0.05)}, {0, 0, -0.05}, &scene);
+          EXPECT_NEAR(stopping_distance(scene, dt), exact, 0.03 * exact)
+              << box << " " << table << " " << dt << " " << is_plane;
+        }
+      }
+    }
+  }
+}
+
+// v = g (sin a - mu cos a) t.
+TEST(Patches, ASoftBoxSlidesDownASoftSlope) {
+  const double angle = 35 * kPi / 180, mu = 0.5, t = 2;
+  const Vec4 turn(std::cos(angle / 2), 0, std::sin(angle / 2), 0);
+  const Vec3 up(std::sin(angle), 0, std::cos(angle));
+  Scene scene = sliding_box(patch_material("box", 1e6, mu), patch_material("table", 1e6, mu));
+  scene.shapes[0].shape = Box{Vec3::Constant(0.05)};
+  scene.bodies[0].pose.position = 0.04999 * up;
+  scene.bodies[0].pose.quat_wxyz = turn;
+  add_table(HalfSpace{}, Vec3::Zero(), &scene);
+  scene.shapes[1].pose.quat_wxyz = turn;
+  Simulation run(scene, 0.005, ContactLaw::coulomb);
+  run.go(t);
+  const double exact = kGravity * (std::sin(angle) - mu * std::cos(angle)) * t;
+  EXPECT_NEAR(run.state.v.head<3>().norm(), exact, 0.02 * exact);
+  EXPECT_LT(run.state.v.tail<3>().norm(), 0.01);
+}
+
+// Over the joint of two flush tables, whose sides meet what of the box is below their tops.
+TEST(Patches, ASoftBoxSlidesOverASeam) {
+  const double exact = 1.2 * 1.2 / (2 * 0.5 * kGravity);
+  for (const double table : {1e6, kInfinity}) {
+    for (const double dt : {0.001, 0.005}) {
+      Scene scene = sliding_box(patch_material("box", 1e6), patch_material("table", table));
+      for (const double x : {-0.25, 0.25}) add_table(Box{Vec3(0.25, 0.25, 0.05)}, {x, 0, -0.05}, &scene);
+      EXPECT_NEAR(stopping_distance(scene, dt), exact, 0.03 * exact) << table << " " << dt;
+    }
+  }
+}
+
+// Boxes that stand on an edge or a corner of a soft floor fall over, with no energy from the patch, and lie.
+TEST(Patches, BoxesFallFromEdgesAndCornersOfASoftFloor) {
+  for (const Vec4& turn : {Vec4(1, 0.40, 0, 0), Vec4(1, 0.35, 0.3, 0.1)}) {
+    for (const double dissipation : {0.1, 50.0}) {
+      Scene scene = on_rigid_plane(Box{Vec3(0.05, 0.04, 0.03)}, {0, 0, 0.1},
+                                   patch_material("m", 1e6, 0.5, dissipation));
+      scene.materials[1].elastic_modulus = 2e6;
+      scene.bodies[0].pose.quat_wxyz = turn.normalized();
+      Simulation run(scene, 0.002, ContactLaw::coulomb);
+      const double start = energy(run);
+      double most = start;
+      for (int i = 0; i < 2000; ++i) {
+        run.go(0.002);
+        most = std::max(most, energy(run));
+      }
+      EXPECT_LT(most - start, 1e-6 * (start + 1)) << turn.transpose() << " " << dissipation;
+      if (dissipation > 1) {
+        EXPECT_LT(run.state.v.norm(), 1e-4) << turn.transpose();
+      }
+      EXPECT_LT(run.state.q[2], 0.051);
+    }
+  }
+}
+
 // Dissipation presses more where the ball comes down and less where it lifts: p (1 + d w x) at x before the
 // middle, M = d w integral of p x^2 dA. It rolls about the patch, at h below its centre: v = w h, and
 //   (m + I / h^2) dv/dt = -M / h = -lambda (m + I / h^2) v.
