@@ -224,6 +224,31 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
+// The spin of a round shape about its axis moves its material through the patch, and leaves the patch as it
+// is: what closes in front of a wheel and opens behind it is where the patch goes. So that it need not be
+// found anew within the step, gaps begin with what that spin will take from them.
+void keep_patch_of_spin(const Model& model, const Forecast& forecast, const Found& found,
+                        std::span<const Hit> hits, int id, CollisionWorkspace* w) {
+  const auto spin_of = [&](int i) -> Vec3 {  // [rad]
+    const ModelShape& shape = model.shapes[w->shape[i]];
+    if (shape.link == 0) return Vec3::Zero();
+    const Vec3 turn = forecast.dt * forecast.velocity->V[shape.link].head<3>(), axis = w->X_WS[i].R.col(2);
+    if (shape.collider.type == ColliderType::sphere) return turn;
+    const bool has_axis =
+        shape.collider.type == ColliderType::cylinder || shape.collider.type == ColliderType::capsule;
+    return has_axis ? Vec3(turn.dot(axis) * axis) : Vec3(Vec3::Zero());
+  };
+  const int i = found.pair.a, j = found.pair.b;
+  const Vec3 spin_a = spin_of(i), spin_b = spin_of(j);
+  if (spin_a.isZero(0) && spin_b.isZero(0)) return;
+  for (const Hit& hit : hits) {
+    ContactPoint& c = w->blocks[id].points[hit.point];
+    const Vec3 way_a = cross(spin_a, Vec3(c.p_A - w->X_WS[i].p)),
+               way_b = cross(spin_b, Vec3(c.p_B - w->X_WS[j].p));
+    c.distance -= c.normal.dot(way_b - way_a);
+  }
+}
+
 // Patches of a block that the velocities of the beginning make much deeper within the step take the place of
 // those of the beginning (patches.h). Whether this one's did.
 bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
@@ -280,8 +305,11 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     found.hit_begin = static_cast<int>(block->hits.size());
     const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
     if (!apart) {
-      if (old.empty() || !is_patch(old[0]) || !renew_patch(model, placement, forecast, found, old, id, w))
+      const bool patch = !old.empty() && is_patch(old[0]);
+      if (!patch || !renew_patch(model, placement, forecast, found, old, id, w)) {
+        if (patch) keep_patch_of_spin(model, forecast, found, old, id, w);
         block->hits.insert(block->hits.end(), old.begin(), old.end());
+      }
       found.hit_end = static_cast<int>(block->hits.size());
       continue;
     }
