@@ -1,11 +1,14 @@
 // The capstan program: reads the command line and calls the subcommand (commands.h).
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "apps/capstan/commands.h"
+#include "capstan/base/closest_name.h"
 #include "capstan/base/version.h"
 #include "capstan/io/output_file.h"
 
@@ -226,6 +229,19 @@ void add_others(CLI::App& app, AllOptions& o) {
   compare->add_flag("--pairs", m.pairs, "Print which solver takes which model, and stop");
 }
 
+// The first word is a command, or an option.
+int refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "-";
+  if (word.empty() || word[0] == '-') return kOk;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), word) != names.end()) return kOk;
+  fmt::print(stderr, "error: there is no command '{}'; {}\n", word.substr(0, 40),
+             did_you_mean(word, names, fmt::format("the commands are: {}", fmt::join(names, ", "))));
+  return kUsage;
+}
+
 int parse_and_call(int argc, char** argv) {
   CLI::App app("Capstan simulates things that touch.", "capstan");
   app.footer("'capstan COMMAND --help' shows the options of a command; docs/cli.md has the exit codes.");
@@ -234,6 +250,7 @@ int parse_and_call(int argc, char** argv) {
   AllOptions options;
   add_run(app, options.run);
   add_others(app, options);
+  if (const int code = refuse_unknown_command(app, argc, argv); code != kOk) return code;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

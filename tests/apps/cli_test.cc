@@ -53,6 +53,14 @@ TEST(Usage, WrongCommandLinesExitWith64) {
   }
 }
 
+TEST(Usage, UnknownCommandsAreNamed) {
+  const Folder folder;
+  const Outcome near = folder.capstan("rnu clutter"), far = folder.capstan("picture clutter");
+  EXPECT_EQ(near.code, 64);
+  EXPECT_HAS(near.err, "there is no command 'rnu'; did you mean 'run'?");
+  EXPECT_HAS(far.err, "there is no command 'picture'; the commands are: run, ");
+}
+
 TEST(Usage, UnknownIntegratorSuggestsTheNearest) {
   const Folder folder;
   for (const char* command : {"run", "check"}) {
