@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "capstan/step/failures.h"
@@ -110,7 +111,7 @@ Held hold(int slabs, RigidModel model, const char* solver, double duration) {
   const double count = static_cast<double>(std::max<std::size_t>(1, times.size()));
   held.time = grasp.s.state.time;
   held.sunk = grasp.sunk();
-  held.milliseconds = median(times);
+  held.milliseconds = std::accumulate(times.begin(), times.end(), 0.0) / count;
   held.pivots /= count;
   held.contacts = static_cast<int>(std::lround(contacts / count));
   return held;
@@ -169,8 +170,10 @@ void grow_contacts(const Run& run, Result* result) {
   const long last = std::min<long>(3, static_cast<long>(all.size()));
   const double exponent =
       fitted_order({fast.x.end() - last, fast.x.end()}, {fast.y.end() - last, fast.y.end()});
-  result->claim("modified PPM at fixed dofs: exponent of time over contacts", "1 (O(m^3 + m^2 n))",
-                fmt::format("{:.2f}", exponent), exponent < 1.15);
+  if (!run.is_short) {
+    result->claim("modified PPM at fixed dofs: exponent of time over contacts", "1 (O(m^3 + m^2 n))",
+                  fmt::format("{:.2f}", exponent), exponent < 1.15);
+  }
   result->figure("contacts", "Time of the solver against contacts",
                  draw_plot({slow, fast}, {640, 400, "", "contacts", "solver [ms]", true, true, {}, {}}));
   result->tables.push_back(table);
@@ -200,10 +203,12 @@ Result no_slip_grasp(const Run& run) {
   result.tables.push_back(table);
   result.claim("contacts", "36", fmt::format("{}", ppm.contacts), ppm.contacts == 36);
   const double ratio = lemke.milliseconds / ppm.milliseconds;
-  result.claim(
-      "no slip with modified PPM against Stewart-Trinkle with Lemke, whole step", "6.6 times as fast",
-      fmt::format("{:.1f} times: {:.2f} against {:.2f} ms", ratio, ppm.milliseconds, lemke.milliseconds),
-      ratio >= 6.6);
+  if (!run.is_short) {  // a test judges no times
+    result.claim(
+        "no slip with modified PPM against Stewart-Trinkle with Lemke, mean step", "6.6 times as fast",
+        fmt::format("{:.1f} times: {:.2f} against {:.2f} ms", ratio, ppm.milliseconds, lemke.milliseconds),
+        ratio >= 6.6);
+  }
   result.claim("the no-slip grasp holds", "at least 1 s",
                fmt::format("{:.2f} s, sunk by {:.2g} mm", ppm.time, 1e3 * ppm.sunk),
                ppm.time >= std::min(duration, 10.0) - kDt);
