@@ -2,8 +2,9 @@
 // with M_FF are usually enough, whatever the size.
 //
 // Limits: may cycle even for positive definite M; it is given up when ten blocks in a row have not lowered
-// the number of wrong signs. Then it is tried with a little compliance (softening.h), and at last Murty's
-// rule, which is finite, takes over. Rows of M_FF that depend on others stay at their bound.
+// the number of wrong signs. Then it is tried with a little compliance (softening.h), and at last finite
+// methods take over: incremental pivoting where M is symmetric, else Murty's rule. Rows of M_FF that depend
+// on others stay at their bound.
 //
 // Sources: Kostreva 1978; Judice and Pires 1994; course notes, Algorithm 4.
 #include <cmath>

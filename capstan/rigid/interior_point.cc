@@ -25,13 +25,12 @@ struct Cone {
 
   Vec3 to_primal(const Vec3& y) const { return {mu * y.z(), y.x(), y.y()}; }
   Vec3 from_dual(const Vec3& v) const { return {v[1], v[2], mu * v[0]}; }  // transpose of to_primal
-  Vec3 to_dual(const Vec3& u) const { return {u.z() / mu, u.x(), u.y()}; }
 };
 
-// A bound: y >= value, or y <= value for sign -1.
+// A bound: below y, or above it for sign -1.
 struct Bound {
   int row;
-  double sign, value, t, z;  // slack and multiplier
+  double sign, t, z;  // slack and multiplier
   double dt, dz;
 };
 
@@ -82,7 +81,7 @@ double step_to_boundary(const Vec3& v, const Vec3& dv) {
 class InteriorPoint {
  public:
   InteriorPoint(const RigidProblem& problem, const MatX& W, const VecX& b, const VecX& scale)
-      : problem_(problem), W_(W), b_(b), y_(VecX::Zero(b.size())), is_free_(b.size(), false) {
+      : W_(W), b_(b), y_(VecX::Zero(b.size())), is_free_(b.size(), false) {
     const double size = std::max(b.cwiseAbs().maxCoeff(), 1e-300);
     for (const RigidBlock& block : problem.blocks) {
       const int r = block.row;
@@ -105,8 +104,8 @@ class InteriorPoint {
       const double width = upper - lower;
       if (std::isfinite(lower)) y_[row] = lower + std::min(size, 0.5 * width);
       if (!std::isfinite(lower) && std::isfinite(upper)) y_[row] = upper - size;
-      if (std::isfinite(lower)) bounds_.push_back({row, 1, lower, y_[row] - lower, size, 0, 0});
-      if (std::isfinite(upper)) bounds_.push_back({row, -1, upper, upper - y_[row], size, 0, 0});
+      if (std::isfinite(lower)) bounds_.push_back({row, 1, y_[row] - lower, size, 0, 0});
+      if (std::isfinite(upper)) bounds_.push_back({row, -1, upper - y_[row], size, 0, 0});
     }
     for (int i = 0; i < b.size(); ++i) {
       if (is_free_[i]) rows_.push_back(i);
@@ -210,7 +209,6 @@ class InteriorPoint {
     return t;
   }
 
-  const RigidProblem& problem_;
   const MatX& W_;
   const VecX& b_;
   VecX y_, dy_;
