@@ -58,6 +58,11 @@ std::vector<MotionBatch> make_batches(const Model& model) {
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
       b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
     b.is_piecewise_linear = is_piecewise_linear(model, b.forces);
+    for (int t = b.tree_begin; t < b.tree_end; ++t) {
+      const Tree& tree = model.trees[t];
+      const int stages = model.links[tree.link_end - 1].stage_end - model.links[tree.link_begin].stage_begin;
+      b.has_velocity_terms = b.has_velocity_terms || (stages > 1 && !conserves_momentum(model, t));
+    }
     b.is_free_body = b.tree_end == b.tree_begin + 1 && !b.has_forces && is_free_body(model, b.tree_begin);
   }
   return batches;
@@ -374,6 +379,15 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     if (!(b.residual <= motion->residual)) motion->residual = b.residual;
     motion->converged = motion->converged && b.converged;
   }
+}
+
+bool center_velocity_terms(const Model& model, const State& state, double dt, const Scheme& scheme, int tree,
+                           const VecX& v, Motion* motion) {
+  constexpr double kEnough = 1e-8;
+  const std::vector<MotionBatch>& batches = motion->scratch->batches;
+  const auto b = std::partition_point(batches.begin(), batches.end(),
+                                      [&](const MotionBatch& batch) { return batch.tree_end <= tree; });
+  return b->has_velocity_terms && center_velocity_terms(model, state, dt, scheme, *b, v, motion) > kEnough;
 }
 
 void balance_after_constraints(const Model& model, const State& state, double dt, const Scheme& scheme,

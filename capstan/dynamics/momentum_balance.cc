@@ -193,8 +193,49 @@ void calc_newton_step(const Model& model, const MotionBatch& b, double dt, const
 
 }  // namespace
 
-void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,
-                            MotionBatch& b, Motion* motion) {
+double center_velocity_terms(const Model& model, const State& state, double dt, const Scheme& scheme,
+                             const MotionBatch& b, const VecX& v_end, Motion* motion) {
+  constexpr int kMostPasses = 12;
+  constexpr double kTolerance = 1e-9, kContraction = 0.7;
+  Scratch& s = *motion->scratch;
+  VecX& v = motion->v_star;
+  b.of(s.v_trial) = b.of(v);
+  b.of(s.m) = b.of(v_end) - b.of(v);  // what constraints change, which stays
+  b.of(s.a) = b.of(s.inverse);
+  const auto norm = [&](const auto& x) {
+    double sum = 0;
+    for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
+      sum += s.M[model.pattern.row_start[k + 1] - 1] * x(k) * x(k);
+    return std::sqrt(sum);
+  };
+  double last = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kMostPasses; ++i) {
+    b.of(s.v) = 0.5 * (b.of(state.v) + b.of(v) + b.of(s.m));
+    calc_velocity(model, motion->placement, s.v, &s.velocity, b.link_begin, b.link_end);
+    calc_inverse_dynamics(model, motion->placement, s.velocity, nullptr, &s.tree, &s.inverse, b.link_begin,
+                          b.link_end);
+    b.of(s.dv) = -dt * (b.of(s.inverse) - b.of(s.a));
+    solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), b.forces.dof_begin,
+                   b.forces.dof_end);
+    const double change = norm([&](int k) { return s.v_trial[k] + s.dv[k] - v[k]; });
+    if (!(change <= kContraction * last)) {  // it turns too far in a step
+      b.of(v) = b.of(s.v_trial);
+      b.of(s.inverse) = b.of(s.a);
+      return 0;
+    }
+    b.of(v) = b.of(s.v_trial) + b.of(s.dv);
+    last = change;
+    if (change <= kTolerance * norm([&](int k) { return s.v[k]; })) break;
+  }
+  calc_joint_forces(model, b, state, dt, scheme, v, s, true);
+  const double speed = norm([&](int k) { return s.v[k]; });
+  return speed > 0 ? norm([&](int k) { return s.dv[k]; }) / speed : 0;
+}
+
+namespace {
+
+void solve_with_bias(const Model& model, const State& state, double dt, const Scheme& scheme, MotionBatch& b,
+                     Motion* motion) {
   Scratch& s = *motion->scratch;
   b.converged = true;
   b.iterations = 0;
@@ -283,6 +324,15 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
     return;
   }
   make_system(model, b, b.forces.dof_begin, b.forces.dof_end, dt, scheme, motion);
+}
+
+}  // namespace
+
+void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,
+                            MotionBatch& b, Motion* motion) {
+  solve_with_bias(model, state, dt, scheme, b, motion);
+  if (b.has_velocity_terms && is_staggered(scheme) && b.of(motion->v_star).allFinite())
+    center_velocity_terms(model, state, dt, scheme, b, motion->v_star, motion);
 }
 
 }  // namespace capstan

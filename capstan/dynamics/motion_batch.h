@@ -22,7 +22,8 @@ struct MotionBatch {
   bool has_forces = false;  // else k_1 and its gradient stay zero
   bool is_piecewise_linear = false;
   bool is_free_body = false;
-  bool is_in_lanes = false;  // with others in MotionLanes
+  bool is_in_lanes = false;         // with others in MotionLanes
+  bool has_velocity_terms = false;  // that are centred
   int iterations = 0;
   double residual = 0;
   bool converged = true;
@@ -61,6 +62,13 @@ struct Motion::Scratch {
 // v* and A of the theta-method for one batch, without the correction of its momentum (dynamics/momentum.h).
 void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,
                             MotionBatch& b, Motion* motion);
+
+// Takes the velocity terms of a batch at the mean of v0 and v_end, which is v* and what constraints change of
+// it (free_motion.h tells why), in place of where they were taken: Scratch::inverse are the bias forces that
+// v* has, with M, A and its factor. By iteration, which contracts as long as nothing turns by about a radian
+// in a step; else v* stays. Returns by how much v* changed, relative to the velocities.
+double center_velocity_terms(const Model& model, const State& state, double dt, const Scheme& scheme,
+                             const MotionBatch& b, const VecX& v_end, Motion* motion);
 
 // A at the gradient of k_1 in the scratch memory, and its factor, for the dofs [begin, end) of whole trees.
 void make_system(const Model& model, const MotionBatch& b, int begin, int end, double dt,

@@ -10,8 +10,8 @@
 namespace capstan {
 namespace {
 
-constexpr double kLoadsPerSize = 1000;   // k s over the load
-constexpr double kGreatestRatio = 1000;  // of masses
+constexpr double kLoadsPerSize = 1000;  // k s over the load
+constexpr double kGreatestRatio = 1e6;  // of masses
 constexpr std::size_t kBodiesInStack = 10;
 
 // [objects] the longest edge of the box about an object's shapes in the pose of the scene; 0 where nothing

@@ -7,7 +7,7 @@
 //   m  what it may have to carry [kg], the largest of: its own tree or rod; the ten heaviest bodies of the
 //   scene
 //      that are trees by themselves, in a stack; the heaviest robot with a free joint. Each of them counts
-//      for no more than 1000 times its own tree or rod.
+//      for no more than a million times its own tree or rod.
 //
 // Shapes of the world have the largest k of all trees. The springs of two shapes that touch are in series, so
 // that a contact between like bodies has k / 2: four such points carry m at a depth of s / 2000, one of them

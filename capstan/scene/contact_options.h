@@ -76,7 +76,7 @@ inline constexpr auto kNormalLawNames = law_names<NormalLaw>();
 struct ContactOptions {
   ContactLaw law = ContactLaw::coulomb;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
-  double sigma = 5e-4;           // R_t = sigma w (Castro et al., SAP, eq. 30, which has 1e-3)
+  double sigma = 1e-4;           // R_t = sigma w (Castro et al., SAP, eq. 30, which has 1e-3)
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
   double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
   double recovery_speed = 1;     // [m/s or rad/s] errors of position are undone no faster (laws/recovery.h)

@@ -118,7 +118,7 @@ struct Material {
   double relaxation_time = -1;  // tau_d [s] of the Kelvin-Voigt law; negative: the time step
   double friction = 0.5;        // Coulomb coefficient mu
   std::optional<FrictionTensor> friction_tensor;
-  double stiction_tolerance = 1e-5;     // v_s [m/s]
+  double stiction_tolerance = 1e-6;     // v_s [m/s]
   double restitution = 0;               // e: an impact at speed u is left at e u; 0 to 1
   double restitution_threshold = 0.05;  // [m/s] slower impacts do not bounce
   ContactModel contact = ContactModel::point;

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/lone_turn.h"
 #include "capstan/dynamics/momentum.h"
 
 namespace capstan {
+namespace {
 
-void balance_trees_with_inner_constraints(const Problem& problem, const State& state, const Scheme& scheme,
-                                          std::span<const char> is_reused, Motion* motion, VecX* v) {
+// What acts on a tree: nothing, constraints within it, or others as well.
+enum : char { kFree, kInner, kOuter };
+
+void find_tree_kinds(const Problem& problem, std::vector<char>* kinds) {
   const Model& model = *problem.model;
-  if (!model.options.conserve_momentum) return;
-  enum : char { kFree, kInner, kOuter };
-  thread_local std::vector<char> tree_kind;
+  std::vector<char>& tree_kind = *kinds;
   tree_kind.assign(model.trees.size(), kFree);
   const auto root_dofs_end = [&](int tree) { return model.links[model.trees[tree].link_begin].dof_end; };
   for (const DofLaw& law : problem.dof_laws) {
@@ -32,9 +34,26 @@ void balance_trees_with_inner_constraints(const Problem& problem, const State& s
       tree_kind[tree] = std::max(tree_kind[tree], moved ? char{kOuter} : char{kInner});
     }
   }
+}
+
+}  // namespace
+
+void balance_trees(const Problem& problem, const State& state, const Scheme& scheme, const StageScope& scope,
+                   std::span<const char> is_reused, Motion* motion, VecX* v, std::vector<int>* turned) {
+  const Model& model = *problem.model;
+  turned->clear();
+  if (!model.options.conserve_momentum) return;
+  thread_local std::vector<char> tree_kind;
+  find_tree_kinds(problem, &tree_kind);
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
-    if (tree_kind[t] == kInner && is_reused[t] == 0 && conserves_momentum(model, t)) {
+    if (is_reused[t] != 0 || scope.is_asleep(t)) continue;
+    if (tree_kind[t] == kInner && conserves_momentum(model, t))
       balance_after_constraints(model, state, problem.dt, scheme, t, motion, v);
+    if (tree_kind[t] == kFree && is_staggered(scheme) && turns_alone(model, state, problem.dt, t)) {
+      calc_lone_turn(model, state, problem.dt, t, motion, v);
+      const Tree& tree = model.trees[t];
+      motion->v_star.segment(tree.dof_begin, tree.num_dofs()) = v->segment(tree.dof_begin, tree.num_dofs());
+      turned->push_back(t);
     }
   }
 }

@@ -6,15 +6,6 @@
 #include "capstan/laws/contact_laws.h"
 
 namespace capstan {
-namespace {
-
-constexpr int kMostRounds = 60;      // a row of n balls needs about 2 n
-constexpr double kStiffness = 1e5;   // of an impact, times the mass of the contact
-constexpr double kTolerance = 1e-8;  // of the momentum of a round
-constexpr double kOfGravity = 2;     // times what acceleration makes in a step: slower ones do not bounce
-constexpr double kRoundOff = 1e-9;   // of the kinetic energy that impacts take part in
-constexpr double kParts[] = {1, 0.5, 0};  // of e, until energy does not grow
-
 void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<Vec3>* velocities) {
   velocities->resize(problem.contacts.size());
   for (const ConstraintGroup& group : problem.groups) {
@@ -23,6 +14,15 @@ void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<
     for (int i = group.contact_begin; i < group.contact_end; ++i) (*velocities)[i] = problem.X[i] * U;
   }
 }
+
+namespace {
+
+constexpr int kMostRounds = 60;      // a row of n balls needs about 2 n
+constexpr double kStiffness = 1e5;   // of an impact, times the mass of the contact
+constexpr double kTolerance = 1e-8;  // of the momentum of a round
+constexpr double kOfGravity = 2;     // times what acceleration makes in a step: slower ones do not bounce
+constexpr double kRoundOff = 1e-9;   // of the kinetic energy that impacts take part in
+constexpr double kParts[] = {1, 0.5, 0};  // of e, until energy does not grow
 
 struct Gap {
   double phi;           // [m] at the beginning of the step

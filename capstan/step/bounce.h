@@ -55,6 +55,9 @@ struct BounceWorkspace {
   std::vector<char> is_moved;            // [objects] by an impact of this step
 };
 
+// Of all contacts, in their frames, with velocities v of the dofs.
+void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<Vec3>* velocities);
+
 // After assemble(), and once more whenever contacts were added: changes the motion's v*, and the rates at
 // which gaps change besides. Contacts that will bounce in a later step get no impulse in this one, whatever
 // their law. Returns the number of rounds.

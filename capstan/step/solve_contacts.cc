@@ -75,6 +75,23 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
   check_objects(model, state, w.motion, failed, options.dt, scheme);
 }
 
+void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope) {
+  constexpr int kMostPasses = 4;
+  if (newton.rough || !is_staggered(scheme)) return;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    w.centered.assign(model.objects.size(), 0);
+    bool any = false;
+    for (const int tree : w.tied_trees) {
+      if (scope.is_asleep(tree) || w.newton.is_reused[tree] != 0) continue;
+      w.centered[tree] = center_velocity_terms(model, state, options.dt, scheme, tree, w.newton.v, &w.motion);
+      any = any || w.centered[tree] != 0;
+    }
+    if (!any) return;
+    reopen_objects(w.problem, w.centered, &w.newton);
+    solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
+  }
+}
+
 bool StepRun::solve_contacts() {
   const StageScope scope = this->scope();
   const StepData data{state, input, w.motion, w.contacts};
@@ -98,6 +115,7 @@ bool StepRun::solve_contacts() {
   newton.settle_friction = false;
   begin_relinearization(state, &w.relinearize);
   report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
+  center_loops(newton, scope);
   relinearize_objects(newton, scope);
   report.times.solve += watch.lap();
   for (int revisions = 0;;) {
@@ -126,6 +144,7 @@ bool StepRun::solve_contacts() {
     } else {
       solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
     }
+    center_loops(newton, scope);
     relinearize_objects(newton, scope);
     report.times.solve += watch.lap();
   }

@@ -4,12 +4,48 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/lone_turn.h"
 #include "capstan/model/add_rod.h"
+#include "capstan/problem/gap.h"
 #include "capstan/step/balance.h"
 #include "capstan/step/solve_contacts.h"
 
 namespace capstan {
 namespace {
+
+// The velocity that moves positions: v, with what bounces change. Where the scheme moves positions along the
+// mean of old and new velocities, what a contact stops would go on into it by half of its old way: it moves
+// along the new ones.
+const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
+  constexpr double kMostFalls = 2;  // g dt^2 that contacts at rest may close in a step
+  Workspace& w = run.w;
+  const double dt = run.options.dt, theta_vq = run.scheme.theta_vq;
+  const VecX& moving = moving_velocity(w.bounce, v, theta_vq, &w.v_moving);
+  if (theta_vq == 0 || theta_vq == 1 || w.contacts.size() == 0) return moving;
+  calc_contact_velocities(w.problem, run.state.v, &w.contact_velocity);
+  const double fast = kMostFalls * run.model.options.gravity.norm() * dt;
+  w.is_stopped.assign(run.model.objects.size(), 0);
+  bool any = false;
+  for (int i = 0; i < w.contacts.size(); ++i) {
+    if (!(w.contact_velocity[i].z() < -fast && w.newton.impulse[i].z() > 0)) continue;
+    const int a = w.contacts.link_a[i], b = w.contacts.link_b[i];
+    // What touches itself keeps its momentum only as the scheme moves it.
+    if (a != 0 && b != 0 && run.model.links[a].object == run.model.links[b].object) continue;
+    for (const int link : {a, b})
+      if (link != 0) w.is_stopped[run.model.links[link].object] = 1;
+    any = true;
+  }
+  if (!any) return moving;
+  if (&moving != &w.v_moving) w.v_moving = moving;
+  for (int i = 0; i < run.model.num_objects(); ++i) {
+    if (w.is_stopped[i] == 0) continue;
+    const Object& object = run.model.objects[i];
+    const int first = object.dof_begin, n = object.num_dofs();
+    w.v_moving.segment(first, n) +=
+        (1 - theta_vq) / theta_vq * (v.segment(first, n) - run.state.v.segment(first, n));
+  }
+  return w.v_moving;
+}
 
 // The state after the step: velocities of the answer, and where they lead.
 void advance(const StepRun& run, const Threads& threads, State* next) {
@@ -17,8 +53,10 @@ void advance(const StepRun& run, const Threads& threads, State* next) {
   const double dt = run.options.dt, theta_vq = run.scheme.theta_vq;
   *next = run.state;
   next->v = w.newton.v;
-  move_on(run.model, run.state, moving_velocity(w.bounce, next->v, theta_vq, &w.v_moving), dt, theta_vq,
-          threads, &w.motion, &next->q);
+  move_on(run.model, run.state, find_moving_velocity(run, next->v), dt, theta_vq, threads, &w.motion,
+          &next->q);
+  for (const int tree : w.turned)
+    move_lone_turn(run.model, run.state, next->v, dt, tree, &w.motion, &next->q);
   if (run.options.close_loops) close_loops(run.model, w.problem, w.newton.law_impulse, &w.loops, &next->q);
   end_sleep(run.model, run.state, run.input, w.motion.placement, w.problem, dt, run.options.sleep, &w.sleep,
             next);
@@ -75,8 +113,8 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
   }
   end_relinearization({model, *state, options.dt, run.scheme}, w->sleep.asleep, &w->motion, &w->newton);
   if (traits(options.contact.law).finds_bounds && !options.rigid.is_on) set_bounds(w->newton, &w->problem);
-  balance_trees_with_inner_constraints(w->problem, *state, run.scheme, w->newton.is_reused, &w->motion,
-                                       &w->newton.v);
+  balance_trees(w->problem, *state, run.scheme, run.scope(), w->newton.is_reused, &w->motion, &w->newton.v,
+                &w->turned);
   run.report.times.advance += run.watch.lap();
   if (options.judge && !options.rigid.is_on)
     run.report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
@@ -121,6 +159,7 @@ Workspace make_workspace(const Model& model) {
   w.late = make_late_workspace(model);
   w.newton = make_newton_workspace(model);
   w.loops = make_loop_workspace(model);
+  w.tied_trees = find_constrained_trees(model);
   w.next = initial_state(model);
   return w;
 }

@@ -57,8 +57,13 @@ struct Workspace {
   WithdrawWorkspace withdraw;
   BounceWorkspace bounce;
   RelinearizeWorkspace relinearize;
-  VecX v_moving;      // [dofs] that moves positions, where it is not the state's
-  Contacts contacts;  // of the last step, at its beginning; then those that came late
+  VecX v_moving;                       // [dofs] that moves positions, where it is not the state's
+  std::vector<Vec3> contact_velocity;  // [contacts] before the step, for schemes that move along a mean:
+  std::vector<char> is_stopped;        // [objects] by a contact, which moves along the new velocities
+  std::vector<int> tied_trees;         // by rigid constraints
+  std::vector<char> centered;          // [objects] scratch memory
+  std::vector<int> turned;             // trees that turned by the mean of their velocities (step/balance.h)
+  Contacts contacts;                   // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
   Problem problem;
   NewtonWorkspace newton;  // impulses of the last step

@@ -150,10 +150,10 @@ TEST(Scale, TheDefaultIsThatOfTheHeaviestLoad) {
   expect(9.81e10, stack(100, {1e9}), "cube0");
   expect(1e6, stack(1, {100}), "cube0");      // 1e6 is more
   expect(1e6, stack(1e-3, {1e-6}), "floor");  // never less
-  const Scene ratio = stack(1, {1, 1e3, 1e4});
-  expect(9.81e3 * (1 + 1e3 + 1e3), ratio, "cube0");  // 1e4 kg are more than 1000 times its own
-  expect(9.81e3 * 11001, ratio, "cube1");
-  expect(9.81e3 * 11001, ratio, "floor");
+  const Scene ratio = stack(1, {1, 1e3, 1e7});
+  expect(9.81e3 * (1 + 1e3 + 1e6), ratio, "cube0");  // 1e7 kg are more than a million times its own
+  expect(9.81e3 * 10001001, ratio, "cube1");
+  expect(9.81e3 * 10001001, ratio, "floor");
   expect(9.81e4 * 1e3, stack(1, std::vector<double>(30, 1e3)), "cube7");  // ten of them
 
   Scene weightless = stack(1, {1e3});

@@ -19,6 +19,12 @@ int order_of(Integrator integrator) {
   return integrator == Integrator::midpoint ? 2 : 1;
 }
 
+// Of a body that is alone: it turns by the mean of its velocities (dynamics/lone_turn.h).
+int order_of_lone_turn(Integrator integrator) {
+  const bool is_first = integrator == Integrator::explicit_euler || integrator == Integrator::implicit_euler;
+  return is_first ? 1 : 2;
+}
+
 Joint make_joint(const char* name, JointType type, const Vec3& axis = Vec3(0, 1, 0)) {
   Joint joint;
   joint.name = name;
@@ -195,7 +201,7 @@ TEST(Schemes, ConvergeAtTheirOrderOnAFreeBodyWithOffsetCentreOfMass) {
   const Scene scene = free_body(true);
   const State exact = reference_solution(compile(scene), 1e-4, 1);
   for (const Integrator i : kAll) {
-    EXPECT_NEAR(measured_order(scene, i, 1e-3, 1, exact), order_of(i), 0.1) << integrator_name(i);
+    EXPECT_NEAR(measured_order(scene, i, 1e-3, 1, exact), order_of_lone_turn(i), 0.1) << integrator_name(i);
   }
 }
 
@@ -203,7 +209,8 @@ TEST(Schemes, ConvergeAtTheirOrderOnAGyroscope) {
   const Scene scene = gyroscope();
   const State exact = reference_solution(compile(scene), 1e-5, 0.2);
   for (const Integrator i : kAll) {
-    EXPECT_NEAR(measured_order(scene, i, 1e-4, 0.2, exact), order_of(i), 0.15) << integrator_name(i);
+    EXPECT_NEAR(measured_order(scene, i, 1e-4, 0.2, exact), order_of_lone_turn(i), 0.15)
+        << integrator_name(i);
   }
 }
 
@@ -263,6 +270,34 @@ TEST(Schemes, SpringChainFollowsItsNormalModes) {
     EXPECT_NEAR(measured_order(scene, i, 5e-4, t, exact), order_of(i), 0.2) << integrator_name(i);
   }
   EXPECT_LT(error(model, simulate(model, Integrator::midpoint, 1e-4, t), exact), 1e-4);
+}
+
+// A short heavy double pendulum at up to 60 rad/s, for 20 s. With velocity terms at the old velocities it
+// ends with 0.6 to 0.9 J less, of 1.1 J.
+TEST(Schemes, VelocityTermsAtTheMeanKeepEnergy) {
+  Scene scene;
+  scene.bodies.push_back(make_body("crank", kWorld, {0, 0, 0}, 0.1, {0.05, 0, 0}, {1e-5, 9.17e-5, 9.17e-5}));
+  scene.bodies.back().joints.push_back(make_joint("shoulder", JointType::revolute));
+  scene.bodies.push_back(make_body("rod", "crank", {0.1, 0, 0}, 0.3, {0.15, 0, 0}, {3e-5, 2.36e-3, 2.36e-3}));
+  scene.bodies.back().joints.push_back(make_joint("elbow", JointType::revolute));
+  scene.initial.q["shoulder"] = {-1.047};
+  scene.initial.q["elbow"] = {1.34};
+  const Model model = compile(scene);
+  for (const Integrator integrator : {Integrator::semi_implicit, Integrator::symplectic_euler}) {
+    for (const double dt : {0.001, 0.002}) {
+      State state = initial_state(model);
+      Workspace workspace = make_workspace(model);
+      double means[2] = {};  // of the first and the last five seconds
+      const int steps = static_cast<int>(std::lround(20 / dt)), part = steps / 4;
+      for (int i = 0; i < steps; ++i) {
+        step(model, {dt, integrator}, {}, &state, &workspace);
+        const double energy = calc_mechanics(model, state).total();
+        if (i < part) means[0] += energy / part;
+        if (i >= steps - part) means[1] += energy / part;
+      }
+      EXPECT_LT(std::abs(means[1] - means[0]), 0.02) << integrator_name(integrator) << ", " << dt;
+    }
+  }
 }
 
 // SAP VI-B without contact: 0.5 kg on a spring of 100 N/m, dt 20 ms.
