@@ -64,11 +64,11 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
   if (!probe) throw OutputError(path, std::strerror(errno));
   std::fclose(probe);
   recording.every = default_record_every(step.dt);
-  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files,
-                    header](int part) -> std::unique_ptr<Recorder> {
+  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files, header,
+                    sensors = logged_sensors(model, loaded.scene)](int part) -> std::unique_ptr<Recorder> {
     const std::string name = part_name(path, part);
     files->push_back(name);
-    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step);
+    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step, sensors);
     return std::make_unique<RecordingWriter>(name, model, header);
   };
   return recording;
@@ -104,7 +104,8 @@ int view(const ViewOptions& o) {
     }
     player = viewer::simulate_live(
         model, step, o.keyframe.empty() ? initial_state(model) : keyframe_state(model, o.keyframe),
-        live_recording(o.record, loaded, model, step, &recorded), load_schedule(loaded));
+        live_recording(o.record, loaded, model, step, &recorded), load_schedule(loaded),
+        logged_sensors(model, loaded.scene));
   }
   const std::unique_ptr<viewer::Server> server = open_server(o, page, player.get());
   fmt::print("{}\n", server->url());

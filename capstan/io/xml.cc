@@ -144,7 +144,7 @@ bool XmlFiles::count(const XmlElement* element, int how_many) {
 std::vector<const XmlElement*> XmlFiles::children(const XmlElement* element) {
   std::vector<const XmlElement*> result;
   for (const XmlElement* child = element->FirstChildElement(); child; child = child->NextSiblingElement()) {
-    if (tag(child) != "include") {
+    if (!replaces_includes || tag(child) != "include") {
       result.push_back(child);
       continue;
     }

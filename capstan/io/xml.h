@@ -46,6 +46,7 @@ class XmlFiles {
   std::vector<const XmlElement*> children(const XmlElement* element);
   std::vector<const XmlElement*> children(const XmlElement* element, std::string_view tag);
   std::string include_directory;
+  bool replaces_includes = true;  // false: an <include> is an element like others
 
   Source where(const XmlElement* element) const;
   Source where(const XmlElement* element, const char* attribute) const;

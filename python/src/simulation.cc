@@ -352,7 +352,8 @@ void PySimulation::record(const std::string& path, long every) {
   load();
   const Model& m = model_->model;
   if (is_hdf5_name(path)) {
-    recorder_ = std::make_unique<Hdf5Recorder>(path, m, model_->scene.file, options_);
+    recorder_ = std::make_unique<Hdf5Recorder>(path, m, model_->scene.file, options_,
+                                               logged_sensors(m, model_->scene));
   } else {
     const RecordingHeader header =
         recording_header(model_->scene, m, model_->scene.file, options_, m.options.duration);

@@ -261,7 +261,7 @@ TEST(Sleep, IsAsTheSceneSaysUnlessToldOtherwise) {
                std::string("capstan: 1\noptions: {duration: 2") + scene +
                    "}\nshapes: [{type: plane}]\nbodies: [{name: b, position: [0, 0, 0.1], "
                    "joint: free, shape: {type: box, size: [0.2, 0.2, 0.2]}}]\n");
-    return folder.capstan(std::string("run box.yaml ") + flag).out.find("1 at the end, of 1") !=
+    return folder.capstan(std::string("run box.yaml ") + flag).out.find("1 of 1 at the end") !=
            std::string::npos;
   };
   EXPECT_FALSE(asleep("", ""));

@@ -212,8 +212,15 @@ ARM = """<mujoco><compiler angle="radian"/>
 <geom type="box" size=".05 .04 .03" mass=".3"/><site name="s" pos=".01 .02 .03" quat="1 .2 .3 .4"/></body></body></body>
 <body name="f" pos="1 1 1"><freejoint name="free"/><geom type="box" size=".1 .2 .3" pos=".1 0 0" mass="2"/>
 <site name="t" pos=".1 .2 .3" quat="1 -.2 .3 .1"/></body></worldbody>
-<actuator><motor name="m" joint="h" gear="2"/><position name="p" joint="s" kp="30"/></actuator>
-<sensor><jointpos name="jp" joint="h"/><jointvel name="jv" joint="s"/><ballquat name="bq" joint="k"/>
+<tendon><fixed name="ten"><joint joint="h" coef="2"/><joint joint="s" coef="-1"/></fixed></tendon>
+<actuator><motor name="m" joint="h" gear="2"/><position name="p" joint="s" kp="30"/><motor name="tm" tendon="ten"/></actuator>
+<sensor><jointactuatorfrc name="jf" joint="h"/><tendonpos name="tp" tendon="ten"/><tendonvel name="tv" tendon="ten"/>
+<magnetometer name="mg" site="s"/><framexaxis name="fx" objtype="site" objname="s"/><framezaxis name="fz" objtype="xbody" objname="c"/>
+<framepos name="fb" objtype="body" objname="a"/><framelinvel name="fl" objtype="body" objname="f"/>
+<framelinacc name="fa" objtype="site" objname="t"/><frameangacc name="fn" objtype="site" objname="s"/>
+<framepos name="rp" objtype="site" objname="s" reftype="site" refname="t"/><framequat name="rq" objtype="site" objname="s" reftype="xbody" refname="f"/>
+<framelinvel name="rv" objtype="site" objname="s" reftype="site" refname="t"/><frameangvel name="rw" objtype="site" objname="s" reftype="site" refname="t"/>
+<subtreelinvel name="sv" body="a"/><subtreeangmom name="sm" body="a"/><jointpos name="jp" joint="h"/><jointvel name="jv" joint="s"/><ballquat name="bq" joint="k"/>
 <actuatorpos name="ap" actuator="m"/><actuatorvel name="av" actuator="p"/><actuatorfrc name="af" actuator="p"/>
 <framepos name="fp" objtype="site" objname="s"/><framequat name="fq" objtype="site" objname="t"/>
 <framelinvel name="fv" objtype="site" objname="t"/><frameangvel name="fw" objtype="xbody" objname="b"/>
@@ -253,7 +260,7 @@ def test_sensors_agree_with_mujoco():
         for i in range(theirs.nsensor):
             name, value = theirs.sensor(i).name, data.sensordata[theirs.sensor_adr[i]:][:theirs.sensor_dim[i]]
             mine = np.atleast_1d(readings[name])
-            if name in ("fq", "bq") and mine @ value < 0:
+            if name in ("fq", "bq", "rq") and mine @ value < 0:
                 mine = -mine
             np.testing.assert_allclose(mine, value, atol=2e-5, rtol=1e-6, err_msg=name)
 
@@ -274,3 +281,26 @@ def test_touch_agrees_with_mujoco():
     assert readings["touch"] == pytest.approx(4 * 9.81, rel=1e-5) == pytest.approx(data.sensor("touch").data[0], rel=1e-3)
     np.testing.assert_allclose(readings["force"], data.sensor("force").data, atol=1e-3)
     np.testing.assert_allclose(readings["imu"], data.sensor("imu").data, atol=1e-3)
+
+
+def test_ranges_and_contact_pairs_agree_with_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><option timestep="0.002" magnetic="0.1 -0.2 0.3"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+<geom name="ball" type="sphere" size=".3" pos="2 0.1 .2"/><geom type="cylinder" size=".2 .5" pos="0 -3 .1"/>
+<body name="b" pos="0 0 .1"><freejoint/><geom name="g" type="box" size=".1 .1 .1" mass="3"/>
+<site name="x" zaxis="1 0 0"/><site name="y" zaxis="0 -1 0.1"/><site name="down" zaxis="0.1 0.2 -1"/><site name="up"/></body>
+<body name="top" pos="0 0 .25"><freejoint/><geom name="h" type="box" size=".05 .05 .05" mass="1"/></body></worldbody>
+<sensor><rangefinder name="x" site="x"/><rangefinder name="y" site="y" cutoff="2.5"/><rangefinder name="down" site="down"/>
+<rangefinder name="up" site="up"/><magnetometer name="m" site="y"/>
+<contact name="n" body1="b" geom2="floor" data="found"/><contact name="f" body1="b" geom2="floor" data="force" reduce="netforce"/>
+<contact name="t" geom1="h" data="force" reduce="netforce"/><contact name="p" body1="b" body2="top" data="force" reduce="netforce"/>
+</sensor></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    for _ in range(1500):
+        mujoco.mj_step(theirs, data)
+    with pytest.warns(capstan.SceneWarning, match="geoms that collide"):
+        sim = make(text).run(3)
+    for i in range(theirs.nsensor):
+        name = theirs.sensor(i).name
+        np.testing.assert_allclose(np.atleast_1d(sim.sensors[name]), data.sensor(name).data, atol=2e-3, err_msg=name)
