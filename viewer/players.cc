@@ -331,11 +331,11 @@ class RecordingPlayer : public Player {
 
  protected:
   double advance(double seconds, double) override {
-    if (clock_ >= end_) clock_ = start_ - seconds;  // played again after its end
+    if (clock_ >= end_) clock_ = start_ - seconds;  // again from the start, after its end was shown
     const double before = clock_;
     clock_ = std::min(clock_ + seconds, end_);
     index_ = recording_->find(clock_ + kSlack);
-    if (clock_ >= end_) pause_with("");
+    if (start_ == end_) pause_with("");
     return clock_ - before;
   }
   void step_once() override {

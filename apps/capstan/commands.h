@@ -103,7 +103,7 @@ struct ViewOptions {
   std::string integrator, keyframe, contact_law;
   std::string host = "127.0.0.1", token;
   int port = 8377;
-  bool paused = false;
+  bool paused = false, no_browser = false;
 };
 int view(const ViewOptions& options);
 

@@ -165,6 +165,7 @@ void add_others(CLI::App& app, AllOptions& o) {
   view->add_option("--contact-law", o.view.contact_law, "As for run");
   view->add_option("--keyframe", o.view.keyframe, "Start from this keyframe of the scene");
   view->add_flag("--paused", o.view.paused, "Wait for the play button");
+  view->add_flag("--no-browser", o.view.no_browser, "Do not open a browser, where there is a screen");
   view->add_option("--port", o.view.port, "Port; where it is taken, another one is chosen")
       ->capture_default_str();
   view->add_option("--host", o.view.host, "Address to listen on; others than 127.0.0.1 let other machines in")

@@ -303,10 +303,6 @@ int run(const RunOptions& options) {
   if (!options.picture.empty()) write_file(options.picture, draw_picture(model, summary.frames));
 
   if (!options.quiet) {
-    if (!progress.is_on()) {
-      tell("simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
-           summary.simulated / std::max(summary.wall, 1e-9));
-    }
     if (options.verbose) {
       print_summary(loaded, step, summary, state);
     } else {

@@ -108,7 +108,9 @@ struct Attachment {
                          "a free joint needs a body directly in the world");
         }
         joints.insert(joint.name);
+        const auto spring = from.spring_dampers.find(joint.name);
         joint.name = claim(Kind::joint, joint.name);
+        if (spring != from.spring_dampers.end()) into.spring_dampers[joint.name] = spring->second;
         into.joint_index[joint.name] = {index, static_cast<int>(&joint - body.joints.data())};
       }
       into.scene.bodies.push_back(std::move(body));

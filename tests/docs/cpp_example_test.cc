@@ -51,8 +51,7 @@ void tour(const std::string& file) {
   for (const SensorSet::Entry& s : sensors.entries)
     std::printf("%s: %.2f %s\n", s.name.c_str(), values[s.begin], s.unit.c_str());
 
-  // Other friction, mass and gains: change the scene and compile it; the state goes on. Half the friction,
-  // twice the mass: the push of 3 N no longer moves the block.
+  // Other friction, mass and gains: change the scene and compile it; the state goes on.
   scene.materials[0].friction = 0.2;
   for (Body& body : scene.bodies)
     if (body.name == "block") body.inertia = Inertia{2, Vec3::Zero(), 0.02 * Mat3::Identity()};

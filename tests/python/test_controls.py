@@ -304,3 +304,74 @@ def test_ranges_and_contact_pairs_agree_with_mujoco():
     for i in range(theirs.nsensor):
         name = theirs.sensor(i).name
         np.testing.assert_allclose(np.atleast_1d(sim.sensors[name]), data.sensor(name).data, atol=2e-3, err_msg=name)
+
+
+DRONE = """<mujoco><option density="1.2" viscosity="0.002" wind="1 -2 0.5" gravity="0 0 -9.81"/><worldbody>
+<body name="x2" pos="0 0 1"><freejoint/><inertial pos=".02 .01 0" mass="1.3" diaginertia=".02 .03 .045"/>
+<site name="a" pos=".14 .18 .05"/><site name="b" pos="-.14 .18 .05" quat="1 .1 .2 0"/>
+<body name="arm" pos="0 0 -.1"><joint name="h" axis="0 1 0"/><geom type="box" size=".02 .03 .1" pos="0 0 -.1" mass=".4"/></body></body>
+<body name="s" pos="3 0 0"><joint name="slide" type="slide" axis="1 0 0"/><geom type="box" size=".1 .2 .3" mass="0.5"/></body></worldbody>
+<actuator><motor name="a" site="a" gear="0 0 1 0 0 -.02" ctrlrange="0 13"/><motor name="b" site="b" gear="0 0 1 0.1 0 .02" ctrlrange="0 13"/></actuator>
+</mujoco>"""
+
+
+def test_thrusters_and_drag_agree_with_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    theirs = mujoco.MjModel.from_xml_string(DRONE)
+    data = mujoco.MjData(theirs)
+    ours = capstan.Scene.from_string(DRONE)
+    random = np.random.default_rng(5)
+    for _ in range(5):  # accelerations at one state
+        mujoco.mj_resetData(theirs, data)
+        data.qvel[:] = random.normal(size=theirs.nv)
+        data.ctrl[:] = 20 * random.random(theirs.nu)
+        mujoco.mj_integratePos(theirs, data.qpos, random.normal(size=theirs.nv), 1)
+        R = np.zeros(9)
+        mujoco.mju_quat2Mat(R, data.qpos[3:7])
+        R = R.reshape(3, 3)
+        sim = capstan.Simulation(ours, dt=1e-7)
+        sim.q[:] = data.qpos
+        sim.v[:] = data.qvel
+        sim.v[3:6] = R @ data.qvel[3:6]
+        sim.control[:] = data.ctrl
+        before = sim.v.copy()
+        sim.step()
+        mujoco.mj_forward(theirs, data)
+        expected = data.qacc.copy()
+        expected[3:6] = R @ expected[3:6]  # of w in the world: dw/dt = R dw_body/dt
+        np.testing.assert_allclose((sim.v - before) / 1e-7, expected, atol=2e-4, rtol=1e-5)
+    mujoco.mj_resetData(theirs, data)  # and a second of the slide, blown by the wind
+    sim = capstan.Simulation(ours, dt=0.002)
+    data.qvel[-1] = -3
+    sim.v["slide"] = -3
+    for _ in range(500):
+        mujoco.mj_step(theirs, data)
+    sim.step(500)
+    assert sim.q["slide"] == pytest.approx(data.qpos[-1], abs=1e-9)
+
+
+def test_a_thruster_by_arithmetic():
+    sim = make("""capstan: 1
+options: {gravity: [0, 0, -10], dt: 0.001}
+bodies: [{name: b, joint: free, inertia: {mass: 2, moments: [0.1, 0.1, 0.1]}, sites: [{name: s, position: [0, 0, -1], rpy_deg: [0, 90, 0]}]}]
+actuators: [{name: jet, type: torque, site: s, gear: [0, 0, 3, 0, 0, 0.5], control: 4}]
+sensors: [{type: frame_acceleration, body: b}]
+""")
+    sim.step()
+    # 12 N along x at 1 m below the centre: a = 6 m/s^2, and a torque of -12 N m about y; 2 N m about x.
+    np.testing.assert_allclose(sim.v / 0.001, [6, 0, -10, 20, -120, 0], atol=1e-6)
+    np.testing.assert_allclose(sim.sensors["b.frame_acceleration"], [6, 0, -10], atol=0.2)  # it begins to turn
+
+
+def test_springdamper_is_that_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><option integrator="implicit"/><worldbody><body name="a" pos="0 0 2"><joint name="a" axis="0 1 0" springdamper="0.1 0.7" armature=".01"/>
+<geom type="box" size=".1 .1 .2" pos="0 0 .2" mass="1" contype="0" conaffinity="0"/>
+<body name="b" pos="0 0 .4"><joint name="b" axis="1 0 0" springdamper="0.05 1"/><geom type="box" size=".1 .1 .2" pos="0 0 .2" mass=".5" contype="0" conaffinity="0"/>
+</body></body></worldbody></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    scene = capstan.Scene.from_string(text).to_yaml()
+    for i, name in enumerate("ab"):
+        joint = re.search(rf"name: {name}, type: revolute[^}}]*", scene)[0]
+        assert float(re.search(r"stiffness: ([^,}]*)", joint)[1]) == pytest.approx(theirs.jnt_stiffness[i], rel=1e-9)
+        assert float(re.search(r"damping: ([^,}]*)", joint)[1]) == pytest.approx(theirs.dof_damping[i], rel=1e-9)
