@@ -152,7 +152,9 @@ void print_short_summary(const LoadedScene& loaded, const StepOptions& step, con
     if (s.mean_contacts > 0)
       touching = fmt::format("; {:.0f} contacts on average, at most {:.3g} mm deep", s.mean_contacts,
                              1e3 * s.deepest);
-    fmt::print("  {} balances forces to {:.0e} of them or better{}\n", all, s.max_residual, touching);
+    const std::string how =
+        s.max_residual > 0 ? fmt::format("to {:.0e} of them or better", s.max_residual) : "exactly";
+    fmt::print("  {} balances forces {}{}\n", all, how, touching);
   }
   fmt::print("  energy                {:.6g} J at the start, {:.6g} J at the end\n", s.start.total(),
              s.end.total());

@@ -68,7 +68,9 @@ int choose(const CutPoint* p, int size, double tolerance, int* chosen) {
       return nearest;
     });
   }
-  std::sort(chosen, chosen + n);
+  for (int i = 1; i < n; ++i) {  // a sort of at most eight
+    for (int k = i; k > 0 && chosen[k] < chosen[k - 1]; --k) std::swap(chosen[k], chosen[k - 1]);
+  }
   return n;
 }
 

@@ -384,9 +384,14 @@ const Model& Recording::model() {
     if (header_.num_rest != 0 && header_.num_rest != std::ssize(model_->trees)) {
       damaged(kMagicBytes, fmt::format("{} of {} trees may sleep", header_.num_rest, model_->trees.size()));
     }
-    if (header_.numbers.size() != log_numbers().size() + 1) {
-      damaged(kMagicBytes,
-              fmt::format("it has {} numbers, not {}", header_.numbers.size(), log_numbers().size() + 1));
+    const std::size_t logged = log_numbers().size() + 1;  // then those of sensors
+    const std::vector<LogColumn>& numbers = header_.numbers;
+    const auto is_sensor = [](const LogColumn& c) { return c.group == "sensor"; };
+    const auto first = std::find_if(numbers.begin(), numbers.end(), is_sensor);
+    if (first - numbers.begin() != static_cast<std::ptrdiff_t>(logged) ||
+        !std::all_of(first, numbers.end(), is_sensor)) {
+      damaged(kMagicBytes, fmt::format("it has {} numbers before those of sensors, not {}",
+                                       first - numbers.begin(), logged));
     }
     loaded_ = static_cast<std::size_t>(-1);  // not checked yet
   }

@@ -116,10 +116,14 @@ std::string resolve_uri(Reader& reader, const XmlElement* element, const std::st
     const auto slash = path.find('/');
     const std::string folder = path.substr(0, slash),
                       rest = slash == std::string::npos ? "" : path.substr(slash + 1);
-    std::string found = find_in_package(reader.directory.empty() ? "." : reader.directory, folder, rest);
+    const std::string at = reader.directory.empty() ? "." : reader.directory,
+                      file = rest.empty() ? "model.sdf" : rest;
+    std::string found = find_in_package(at, folder, file);
+    if (found.empty()) found = find_in_package(at, "models", folder + "/" + file);
     if (!found.empty()) return found;
     reader.xml.error(element, fmt::format("'{}' is not found", uri),
-                     fmt::format("put a folder '{}' in or above the folder of this file, or name the one "
+                     fmt::format("put a folder '{}' in or above the folder of this file or in a folder "
+                                 "'models' there, or name the one "
                                  "that has it in CAPSTAN_PACKAGE_PATH",
                                  folder));
     return "";

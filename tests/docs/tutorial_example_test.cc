@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#define main tutorial_main  // the test has a main of its own
+#define main              \
+  int_main_of_the_page(); \
+  void tutorial_main  // the test has a main of its own, and a return type
 // [example]
 #include <cstdio>
 

@@ -203,20 +203,21 @@ TEST_F(Mjcf, ManyPairs) {
 }
 
 TEST_F(Mjcf, SensorsThatAreUnderstood) {
-  const Scene scene =
-      read(R"(<worldbody><body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
+  const Scene scene = read(
+      R"(<worldbody><body name="b"><joint name="j"/><geom name="g" size=".1"/><site name="s"/></body></worldbody>
     <actuator><motor name="m" joint="j"/></actuator><sensor><jointpos name="p" joint="j"/><actuatorfrc actuator="m"/>
     <framepos objtype="site" objname="s"/><frameangvel objtype="xbody" objname="b"/><touch site="s"/><clock/>
     <rangefinder name="r" site="s"/><framepos objtype="geom" objname="g"/></sensor>)");
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
-  ASSERT_EQ(scene.sensors.size(), 6u);
+  ASSERT_EQ(scene.sensors.size(), 8u);
+  EXPECT_EQ(scene.sensors[6].type, SensorType::range_finder);
+  EXPECT_EQ(scene.sensors[7].shape, "g");
   EXPECT_EQ(scene.sensors[0].name, "p");
   EXPECT_EQ(scene.sensors[1].name, "actuatorfrc_1");
   EXPECT_EQ(scene.sensors[3].body, "b");
-  EXPECT_TRUE(says(diagnostics, "<rangefinder> 'r' is a sensor that is not supported"));
-  EXPECT_TRUE(says(diagnostics, "is on a geom, which is not supported"));
+  EXPECT_TRUE(says(diagnostics, "<rangefinder> sees geoms that collide"));
   EXPECT_TRUE(says(diagnostics, "<touch> sums the contacts of the whole body"));
-  EXPECT_EQ(diagnostics.num_warnings(), 3) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
 }
 
 }  // namespace
