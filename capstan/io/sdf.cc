@@ -154,11 +154,11 @@ std::optional<Inertia> read_inertial(Reader& reader, const XmlElement* link, con
   }
   inertia.com = at.X.p;
   inertia.about_com = at.X.R * I * at.X.R.transpose();
-  if (!(inertia.mass > 0)) {
+  if (inertia.mass < 0) {
     reader.xml.error(element, fmt::format("link '{}' has mass {} kg", name, inertia.mass),
                      "write a mass above 0");
-    return std::nullopt;
   }
+  if (!(inertia.mass > 0)) return inertia;
   const std::string why = why_impossible(inertia), change = repair_inertia(&inertia);
   if (!change.empty()) {
     reader.xml.diagnostics()->not_understood(
@@ -189,6 +189,14 @@ void read_link(Reader& reader, const XmlElement* element, Scene* scene, Model* m
   }
   link.gravity = flag(reader, element, "gravity", true);
   link.is_kinematic = flag(reader, element, "kinematic", false);
+  if (link.inertia->mass == 0) {  // as Bullet has it
+    link.inertia.reset();
+    link.is_kinematic = true;
+    if (!model->is_static)
+      xml.diagnostics()->not_understood(link.where,
+                                        fmt::format("link '{}' has mass 0: it does not move", link.name),
+                                        "write its mass, or make its model static");
+  }
   read_shapes(reader, element, scene, &link);
   for (const char* tag : {"sensor", "battery", "projector", "audio_source", "audio_sink", "particle_emitter",
                           "self_collide", "enable_wind", "must_be_base_link", "velocity_decay"}) {
@@ -206,6 +214,7 @@ void read_axis(Reader& reader, const XmlElement* element, bool has_limits, Joint
     const auto v = numbers_of(reader, xyz, 3);
     if (!v.empty()) axis->xyz = Vec3(v[0], v[1], v[2]);
   }
+  if (flag(reader, element, "use_parent_model_frame", false)) axis->expressed_in = "__model__";  // before 1.7
   if (axis->xyz.norm() < 1e-14)
     xml.error(element, fmt::format("the axis of joint '{}' is zero", joint->name), "write a direction");
   if (const XmlElement* dynamics = child(reader, element, "dynamics")) {

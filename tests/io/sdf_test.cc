@@ -146,6 +146,7 @@ TEST_F(Sdf, ProblemsAreTold) {
   expect("<link name='a'/><joint name='j' type='gearbox'><parent>world</parent><child>a</child></joint>",
          "type 'gearbox', which is not supported");
   expect("<link name='a'><inertial><mass>-1</mass></inertial></link>", "has mass -1 kg");
+  expect("<link name='a'><inertial><mass>0</mass></inertial></link>", "has mass 0: it does not move");
   expect("<include><uri>model://nowhere</uri></include>", "'model://nowhere' is not found");
   expect("<link name='a'><collision name='c'><geometry><heightmap/></geometry></collision></link>",
          "is a geometry that is not supported");
