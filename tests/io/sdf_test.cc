@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
+#include <random>
 
 #include "capstan/step/step.h"
 #include "tests/io/xml_helpers.h"
@@ -123,6 +123,32 @@ TEST_F(Sdf, NestedModelsAndJointsBetweenThem) {
   EXPECT_EQ(wheel->joints[0].type, JointType::revolute);
   EXPECT_TRUE(wheel->joints[0].limits.empty());
   EXPECT_LT((wheel->joints[0].axis - Vec3(1, 0, 0)).norm(), 1e-12);
+}
+
+// Nothing a file can hold makes the reader crash, hang or throw.
+TEST_F(Sdf, SurvivesTruncationAndNoise) {
+  const std::string good =
+      "<sdf version='1.7'><model name='m'><pose>0 0 1 0 0 0</pose><link "
+      "name='a'><inertial><mass>2</mass></inertial>"
+      "<collision name='c'><geometry><box><size>1 2 "
+      "3</size></box></geometry><surface><friction><ode><mu>0.5</mu></ode>"
+      "</friction></surface></collision></link><link name='b'><pose relative_to='a'/></link><joint name='j' "
+      "type='revolute'><parent>a</parent><child>b</child><axis><xyz expressed_in='a'>0 0 "
+      "1</xyz></axis></joint>"
+      "<frame name='f' attached_to='b'/><model name='n'><link name='c'/></model></model></sdf>";
+  std::mt19937 random(3);
+  for (int i = 0; i < 600; ++i) {
+    std::string bytes = good;
+    if (i % 3 == 0) {
+      bytes.resize(random() % bytes.size());
+    } else {
+      for (unsigned k = 0; k <= random() % 4; ++k)
+        bytes[random() % bytes.size()] = static_cast<char>(32 + random() % 95);
+    }
+    diagnostics = {};
+    const Scene scene = read_sdf(folder.write("noise.sdf", bytes), &diagnostics);
+    if (diagnostics.ok()) compile(scene, &diagnostics);
+  }
 }
 
 TEST_F(Sdf, ProblemsAreTold) {

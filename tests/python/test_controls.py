@@ -372,6 +372,6 @@ def test_springdamper_is_that_of_mujoco():
     theirs = mujoco.MjModel.from_xml_string(text)
     scene = capstan.Scene.from_string(text).to_yaml()
     for i, name in enumerate("ab"):
-        joint = re.search(rf"name: {name}, type: revolute[^}}]*", scene)[0]
+        joint = re.search(rf'joints: \[{{name: "?{name}"?,[^}}]*', scene)[0]
         assert float(re.search(r"stiffness: ([^,}]*)", joint)[1]) == pytest.approx(theirs.jnt_stiffness[i], rel=1e-9)
         assert float(re.search(r"damping: ([^,}]*)", joint)[1]) == pytest.approx(theirs.dof_damping[i], rel=1e-9)
