@@ -92,7 +92,7 @@ def try_capstan(program, file, seconds, limit):
                                   str(every), "--keep-going"], limit)
             result["run"] = code
             if code == 0:
-                steps = int(re.search(r"steps +(\d+)", out).group(1))
+                steps = int(re.search(r"(\d+) steps of", out).group(1))
                 result["step_us"] = 1e6 * max(used - loading, 0) / max(steps, 1)
                 result["speed"] = last_speed(log)
             else:

@@ -87,9 +87,10 @@ struct LiveRecording {
 };
 
 // A simulation that viewers can steer and pull at. It remembers what was shown of the last minute, as far as
-// memory allows: viewers can go back there, and on from there another way.
+// memory allows: viewers can go back there, and on from there another way. What `sensors` read is plotted.
 std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
-                                      LiveRecording recording = {}, Schedule schedule = {});
+                                      LiveRecording recording = {}, Schedule schedule = {},
+                                      SensorSet sensors = {});
 
 // A recording; its frames are read as they are needed.
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording);

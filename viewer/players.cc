@@ -44,10 +44,11 @@ Vec3 point(const Json& message, const char* key) {
 class LivePlayer : public Player {
  public:
   LivePlayer(const Model& model, const StepOptions& options, const State& start, LiveRecording recording,
-             Schedule schedule)
+             Schedule schedule, SensorSet sensors)
       : model_(model),
         options_(options),
         schedule_(std::move(schedule)),
+        sensors_(model, std::move(sensors)),
         recording_(std::move(recording)),
         is_recording_(recording_.open != nullptr),
         start_(start),
@@ -62,6 +63,8 @@ class LivePlayer : public Player {
     }
     std::vector<LogColumn> numbers = log_numbers();
     numbers.push_back({"timing", "step.wall_time", "s"});
+    for (LogColumn& column : sensor_columns(sensors_.sensors())) numbers.push_back(std::move(column));
+    sensed_ = sensors_.read(state_, nullptr);
     Json scene = scene_message(model, options, numbers, model.options.duration, "live");
     scene["can_record"] = is_recording_;
     set_scene(scene);
@@ -91,6 +94,7 @@ class LivePlayer : public Player {
   void reset() override {
     end_part();
     state_ = start_;
+    sensed_ = sensors_.read(state_, nullptr);
     contacts_.clear();
     report_ = {};
     pulled_link_ = 0;
@@ -172,8 +176,10 @@ class LivePlayer : public Player {
     Report report;
     double wall;
     std::vector<RecordedContact> contacts;
+    VecX sensed;
     std::size_t bytes() const {
-      return sizeof(Moment) + sizeof(double) * (state.q.size() + state.v.size() + state.control.size()) +
+      return sizeof(Moment) +
+             sizeof(double) * (state.q.size() + state.v.size() + state.control.size() + sensed.size()) +
              sizeof(RecordedContact) * contacts.size();
     }
   };
@@ -181,12 +187,14 @@ class LivePlayer : public Player {
   VecX calc_numbers() const {
     VecX numbers;
     calc_log_numbers(model_, state_, report_, &numbers);
-    numbers.conservativeResize(numbers.size() + 1);
-    numbers[numbers.size() - 1] = wall_;
+    const Eigen::Index n = numbers.size();
+    numbers.conservativeResize(n + 1 + sensed_.size());
+    numbers[n] = wall_;
+    numbers.tail(sensed_.size()) = sensed_;
     return numbers;
   }
   void remember() {
-    history_.push_back({state_, report_, wall_, contacts_});
+    history_.push_back({state_, report_, wall_, contacts_, sensed_});
     history_bytes_ += history_.back().bytes();
     while (history_.size() > kMaxMoments || (history_.size() > 1 && history_bytes_ > kMaxHistoryBytes)) {
       history_bytes_ -= history_.front().bytes();
@@ -202,6 +210,7 @@ class LivePlayer : public Player {
     report_ = moment.report;
     wall_ = moment.wall;
     contacts_ = moment.contacts;
+    sensed_ = moment.sensed;
     pulled_link_ = 0;
     due_ = 0;
   }
@@ -236,6 +245,7 @@ class LivePlayer : public Player {
       pause_with(error.what());
       return false;
     }
+    sensors_.note_input(input);
     const double before = now();
     try {
       report_ = step(model_, options_, input, &state_, &workspace_);
@@ -247,6 +257,7 @@ class LivePlayer : public Player {
     }
     wall_ = now() - before;
     calc_recorded_contacts(workspace_, &contacts_);
+    sensed_ = sensors_.read(state_, &workspace_);
     if (state_.time - history_.back().state.time > kMomentSpacing) remember();
     if (recorder_ && (state_.step - recorded_step_) % recording_.every == 0) record(&workspace_);
     return true;
@@ -279,6 +290,8 @@ class LivePlayer : public Player {
   const Model& model_;
   StepOptions options_;
   Schedule schedule_;  // controls over time; they win over sliders of the page
+  SensorReader sensors_;
+  VecX sensed_;  // after the step that led to the state
   LiveRecording recording_;
   bool is_recording_;  // as the user wants it
   std::unique_ptr<Recorder> recorder_;
@@ -318,11 +331,11 @@ class RecordingPlayer : public Player {
 
  protected:
   double advance(double seconds, double) override {
-    if (clock_ >= end_) clock_ = start_ - seconds;  // played again after its end
+    if (clock_ >= end_) clock_ = start_ - seconds;  // again from the start, after its end was shown
     const double before = clock_;
     clock_ = std::min(clock_ + seconds, end_);
     index_ = recording_->find(clock_ + kSlack);
-    if (clock_ >= end_) pause_with("");
+    if (start_ == end_) pause_with("");
     return clock_ - before;
   }
   void step_once() override {
@@ -357,8 +370,9 @@ class RecordingPlayer : public Player {
 }  // namespace
 
 std::unique_ptr<Player> simulate_live(const Model& model, const StepOptions& options, const State& start,
-                                      LiveRecording recording, Schedule schedule) {
-  return std::make_unique<LivePlayer>(model, options, start, std::move(recording), std::move(schedule));
+                                      LiveRecording recording, Schedule schedule, SensorSet sensors) {
+  return std::make_unique<LivePlayer>(model, options, start, std::move(recording), std::move(schedule),
+                                      std::move(sensors));
 }
 
 std::unique_ptr<Player> play_recording(std::unique_ptr<Recording> recording) {

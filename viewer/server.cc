@@ -134,6 +134,7 @@ struct Server::Hub {
   ServerOptions options;
   Player* player;
   std::set<Viewer*> viewers;
+  bool had_viewer = false;
   int num_connections = 0;
   int signal = 0;
   asio::io_context context{1};  // after what its handlers use: it ends before them
@@ -176,6 +177,7 @@ class Viewer : public std::enable_shared_from_this<Viewer> {
     socket_.async_accept(request, [self = shared_from_this()](Error error) {
       if (error) return;
       self->hub_->viewers.insert(self.get());
+      if (!std::exchange(self->hub_->had_viewer, true)) self->hub_->options.on_first_viewer();
       self->scene_ = self->hub_->player->scene();
       self->status_ = self->hub_->player->last_status();
       self->frame_ = self->hub_->player->last_frame();

@@ -28,6 +28,7 @@ struct ServerOptions {
   std::string token;        // "": a random one
   std::string page;
   bool takes_signals = true;  // SIGINT, SIGTERM and SIGHUP end run(); false: they are someone else's
+  std::function<void()> on_first_viewer = [] {};  // from the server's thread, once
   std::function<void(const std::string&)> log = [](const std::string&) {};
 };
 

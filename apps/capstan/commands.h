@@ -54,7 +54,7 @@ struct RunOptions {
   std::string resume;
   std::string picture;
   std::string controls, interpolate;  // a table of controls over time; how it is read between its lines
-  bool strict = false, quiet = false;
+  bool strict = false, quiet = false, verbose = false;
 };
 int run(const RunOptions& options);
 
@@ -65,6 +65,12 @@ struct CheckOptions {
   bool strict = false, quiet = false;
 };
 int check(const CheckOptions& options);
+
+struct ConvertOptions {
+  std::string scene, out;
+  bool strict = false, quiet = false;
+};
+int convert(const ConvertOptions& options);
 
 struct InfoOptions {
   std::string scene;
@@ -97,7 +103,7 @@ struct ViewOptions {
   std::string integrator, keyframe, contact_law;
   std::string host = "127.0.0.1", token;
   int port = 8377;
-  bool paused = false;
+  bool paused = false, no_browser = false;
 };
 int view(const ViewOptions& options);
 

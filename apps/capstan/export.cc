@@ -62,14 +62,28 @@ long each_shown_frame(Recording* recording, const ExportOptions& o, F&& f) {
   return count;
 }
 
+// Columns of sensors, which come last in a frame's numbers; and a frame's numbers without its wall time.
+std::vector<LogColumn> sensor_columns_of(const RecordingHeader& h) {
+  std::vector<LogColumn> columns;
+  for (const LogColumn& c : h.numbers)
+    if (c.group == "sensor") columns.push_back(c);
+  return columns;
+}
+VecX logged_numbers(const RecordedFrame& frame, std::size_t num_sensed) {
+  const auto n = static_cast<Eigen::Index>(log_numbers().size()), s = static_cast<Eigen::Index>(num_sensed);
+  VecX numbers(n + s);
+  numbers << frame.numbers.head(n), frame.numbers.tail(s);
+  return numbers;
+}
+
 // The columns of a log of the same run: those that come from the state and the report, not wall times.
 long export_csv(LoadedRecording* loaded, const ExportOptions& o) {
   const RecordingHeader& h = loaded->recording.header();
-  const std::unique_ptr<Log> log = open_log(o.out, log_header(loaded->model, h.file, h.options));
-  const auto num_numbers = static_cast<Eigen::Index>(log_numbers().size());
+  const std::vector<LogColumn> sensed = sensor_columns_of(h);
+  const std::unique_ptr<Log> log = open_log(o.out, log_header(loaded->model, h.file, h.options, sensed));
   VecX row;
   const long count = each_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
-    make_log_row(loaded->model, frame.state, frame.numbers.head(num_numbers), &row);
+    make_log_row(loaded->model, frame.state, logged_numbers(frame, sensed.size()), &row);
     log->append(row);
   });
   log->close();
@@ -79,10 +93,10 @@ long export_csv(LoadedRecording* loaded, const ExportOptions& o) {
 // What 'capstan run --record out.h5' writes.
 long export_hdf5(LoadedRecording* loaded, const ExportOptions& o) {
   const RecordingHeader& h = loaded->recording.header();
-  Hdf5Recorder out(o.out, loaded->model, h.file, h.options);
-  const auto num_numbers = static_cast<Eigen::Index>(log_numbers().size());
+  const std::vector<LogColumn> sensed = sensor_columns_of(h);
+  Hdf5Recorder out(o.out, loaded->model, h.file, h.options, sensed);
   const long count = each_frame(&loaded->recording, o, [&](const RecordedFrame& frame) {
-    out.append(frame.state, frame.numbers.head(num_numbers), frame.contacts);
+    out.append(frame.state, logged_numbers(frame, sensed.size()), frame.contacts);
   });
   out.close();
   return count;

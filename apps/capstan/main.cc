@@ -15,13 +15,14 @@
 namespace capstan::cli {
 namespace {
 
-constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf) or the name of a shipped scene";
+constexpr const char* kScene = "Scene file (.yaml, .xml, .urdf, .sdf) or the name of a shipped scene";
 
 constexpr const char* kRecording = "Recording (.capstan) that 'capstan run --record' wrote";
 
 struct AllOptions {
   RunOptions run;
   CheckOptions check;
+  ConvertOptions convert;
   InfoOptions info;
   ReplayOptions replay;
   ExportOptions export_recording;
@@ -100,6 +101,7 @@ void add_run(CLI::App& app, RunOptions& o) {
   c->add_option("--resume", o.resume, "Go on from a checkpoint, to the end of the run it belongs to");
   c->add_option("--picture", o.picture, "Draw the motion to this SVG file");
   c->add_flag("--strict", o.strict, "What is not understood in the scene is an error");
+  c->add_flag("-v,--verbose", o.verbose, "A long summary: times, momentum, and what the judge found");
   c->add_flag("-q,--quiet", o.quiet, "No progress, no summary; warnings and errors only");
 }
 
@@ -110,6 +112,13 @@ void add_others(CLI::App& app, AllOptions& o) {
   check->add_option("--integrator", o.check.integrator, "Examine for this integrator");
   check->add_flag("--strict", o.check.strict, "Exit code 1 for warnings; what is not understood is an error");
   check->add_flag("-q,--quiet", o.check.quiet, "No closing line");
+
+  CLI::App* convert =
+      app.add_subcommand("convert", "Write a scene, of whatever kind, as a YAML scene with its meshes");
+  convert->add_option("scene", o.convert.scene, kScene)->required();
+  convert->add_option("out", o.convert.out, "File to write: .yaml")->required();
+  convert->add_flag("--strict", o.convert.strict, "What is not understood in the scene is an error");
+  convert->add_flag("-q,--quiet", o.convert.quiet, "Warnings and errors only");
 
   CLI::App* info = app.add_subcommand(
       "info", "Show bodies, joints, dofs, masses, actuators of a scene; or what a recording holds");
@@ -156,6 +165,7 @@ void add_others(CLI::App& app, AllOptions& o) {
   view->add_option("--contact-law", o.view.contact_law, "As for run");
   view->add_option("--keyframe", o.view.keyframe, "Start from this keyframe of the scene");
   view->add_flag("--paused", o.view.paused, "Wait for the play button");
+  view->add_flag("--no-browser", o.view.no_browser, "Do not open a browser, where there is a screen");
   view->add_option("--port", o.view.port, "Port; where it is taken, another one is chosen")
       ->capture_default_str();
   view->add_option("--host", o.view.host, "Address to listen on; others than 127.0.0.1 let other machines in")
@@ -260,6 +270,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "run") return run(options.run);
   if (command == "compare") return compare(options.compare);
   if (command == "check") return check(options.check);
+  if (command == "convert") return convert(options.convert);
   if (command == "info") return info(options.info);
   if (command == "replay") return replay(options.replay);
   if (command == "export") return export_recording(options.export_recording);

@@ -77,22 +77,6 @@ void check_paths(const RunOptions& o, const std::string& scene_path) {
   }
 }
 
-// The scene's sensors, and the force of every actuator.
-SensorSet load_sensors(const LoadedScene& loaded) {
-  std::vector<Sensor> sensors = loaded.scene.sensors;
-  for (const ModelActuator& actuator : loaded.model.actuators) {
-    Sensor sensor;
-    sensor.name = actuator.name + ".force";
-    sensor.type = SensorType::actuator_force;
-    sensor.actuator = actuator.name;
-    sensors.push_back(std::move(sensor));
-  }
-  Diagnostics diagnostics;
-  SensorSet set = make_sensors(loaded.model, loaded.scene, sensors, &diagnostics);
-  if (!diagnostics.ok()) throw InputError(std::move(diagnostics));
-  return set;
-}
-
 std::string vector_text(const Vec3& v) {
   return fmt::format("({:.6g}, {:.6g}, {:.6g})", v.x(), v.y(), v.z());
 }
@@ -141,6 +125,44 @@ void tell_inverted(const Model& model, const State& state) {
   }
 }
 
+// Laws that lag take friction from the step before.
+void tell_lagging(const StepOptions& step, const Summary& s) {
+  const ContactLaw law = step.contact.law;
+  if (!(s.mean_contacts > 0) || !traits(law).lags || s.out_of_cone == 0) return;
+  fmt::print(
+      "  In {} of {} steps friction was far more than friction coefficient times normal force. The law {} "
+      "takes\n  the normal force of the step before, which an impact changes. '--contact-law coulomb' takes "
+      "that "
+      "of the step itself.\n",
+      s.out_of_cone, s.num_steps, traits(law).name);
+}
+
+// What people ask first, in a few lines.
+void print_short_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s,
+                         const State& state) {
+  const std::string name = loaded.model.name.empty() ? loaded.path : loaded.model.name;
+  fmt::print("{}: {:g} s simulated in {:.2f} s, {:.3g} times as fast as the clock ({} steps of {:g} s)\n",
+             name, s.simulated, s.wall, s.simulated / std::max(s.wall, 1e-9), s.num_steps, step.dt);
+  if (step.rigid.is_on) {
+    fmt::print("  rigid contact         {}; not judged\n", rigid_text(step.rigid));
+  } else {
+    const std::string all =
+        s.not_converged > 0 ? fmt::format("all but {} steps", s.not_converged) : "every step";
+    std::string touching = "; nothing touched";
+    if (s.mean_contacts > 0)
+      touching = fmt::format("; {:.0f} contacts on average, at most {:.3g} mm deep", s.mean_contacts,
+                             1e3 * s.deepest);
+    const std::string how =
+        s.max_residual > 0 ? fmt::format("to {:.0e} of them or better", s.max_residual) : "exactly";
+    fmt::print("  {} balances forces {}{}\n", all, how, touching);
+  }
+  fmt::print("  energy                {:.6g} J at the start, {:.6g} J at the end\n", s.start.total(),
+             s.end.total());
+  if (step.sleep.on)
+    fmt::print("  asleep                {} of {} at the end\n", s.asleep, loaded.model.num_objects());
+  fmt::print("  hash of final state   {:016x}\n", hash(state));
+}
+
 void print_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s, const State& state) {
   const auto row = [](const char* name, const std::string& value) {
     fmt::print("  {:<22}{}\n", name, value);
@@ -169,16 +191,6 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
     row("contacts", fmt::format("{:.1f} on average, {:.2f} iterations, deepest {:.3f} mm", s.mean_contacts,
                                 s.mean_iterations, 1e3 * s.deepest));
     if (step.judge && !step.rigid.is_on) print_judge(s.judge, step);
-    const ContactLaw law = step.contact.law;
-    if (traits(law).lags && s.out_of_cone > 0) {
-      fmt::print(
-          "  In {} of {} steps friction was far more than friction coefficient times normal force. The law "
-          "{} "
-          "takes\n  the normal force of the step before, which an impact changes. '--contact-law coulomb' "
-          "takes that of the "
-          "step itself.\n",
-          s.out_of_cone, s.num_steps, traits(law).name);
-    }
   }
   if (step.sleep.on) {
     const bool only_trees = loaded.model.num_objects() == static_cast<int>(loaded.model.trees.size());
@@ -208,7 +220,7 @@ int run(const RunOptions& options) {
   check_paths(options, loaded.path);
   tell_warnings(loaded);
   const Schedule schedule = load_schedule(loaded, options.controls, options.interpolate);
-  const SensorSet sensors = load_sensors(loaded);
+  const SensorSet sensors = logged_sensors(model, loaded.scene);
 
   Checkpoint checkpoint{step_options(model), 0, model.options.duration, {}};
   long steps_taken = 0;
@@ -248,12 +260,13 @@ int run(const RunOptions& options) {
     header =
         recording_header(loaded.scene, model, loaded.path, step, static_cast<double>(num_steps) * step.dt);
   }
-  LogHeader log_columns = log_header(model, loaded.path, step);
-  for (const auto& [name, unit] : sensors.columns()) log_columns.columns.push_back({"sensor", name, unit});
-  const std::unique_ptr<Log> log = options.log.empty() ? nullptr : open_log(options.log, log_columns);
+  const std::unique_ptr<Log> log =
+      options.log.empty()
+          ? nullptr
+          : open_log(options.log, log_header(model, loaded.path, step, sensor_columns(sensors)));
   std::unique_ptr<Recorder> recording;
   if (is_hdf5_name(options.record)) {
-    recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step);
+    recording = std::make_unique<Hdf5Recorder>(options.record, model, loaded.path, step, sensors);
   } else if (header) {
     recording = std::make_unique<RecordingWriter>(options.record, model, *header);
   }
@@ -292,11 +305,12 @@ int run(const RunOptions& options) {
   if (!options.picture.empty()) write_file(options.picture, draw_picture(model, summary.frames));
 
   if (!options.quiet) {
-    if (!progress.is_on()) {
-      tell("simulated {:g} s in {:.3f} s, {:.3g}x real time\n", summary.simulated, summary.wall,
-           summary.simulated / std::max(summary.wall, 1e-9));
+    if (options.verbose) {
+      print_summary(loaded, step, summary, state);
+    } else {
+      print_short_summary(loaded, step, summary, state);
     }
-    print_summary(loaded, step, summary, state);
+    tell_lagging(step, summary);
     print_sensors(sensors, loaded.scene.sensors.size(), summary.sensed);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());
     if (contact_log)

@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <spawn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -22,6 +26,7 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
   options.token = o.token;
   options.page = page;
   options.port = static_cast<unsigned short>(o.port);
+  if (!o.paused) options.on_first_viewer = [player] { player->command({{"command", "play"}}); };
   options.log = [](const std::string& line) { tell("viewer: {}\n", line); };
   try {
     return std::make_unique<viewer::Server>(options, player);
@@ -34,6 +39,24 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
       throw UsageError(second.what());
     }
   }
+}
+
+// Where there is a screen. Whether it works is not waited for: the address is printed in any case.
+void open_browser(const std::string& url) {
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return;
+  std::string program = "xdg-open", address = url;
+  char* const arguments[] = {program.data(), address.data(), nullptr};
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  posix_spawnp(&child, program.c_str(), &quiet, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&quiet);
 }
 
 void check_options(const ViewOptions& o) {
@@ -64,11 +87,11 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
   if (!probe) throw OutputError(path, std::strerror(errno));
   std::fclose(probe);
   recording.every = default_record_every(step.dt);
-  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files,
-                    header](int part) -> std::unique_ptr<Recorder> {
+  recording.open = [path, is_hdf5, file = loaded.path, &model, step, files, header,
+                    sensors = logged_sensors(model, loaded.scene)](int part) -> std::unique_ptr<Recorder> {
     const std::string name = part_name(path, part);
     files->push_back(name);
-    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step);
+    if (is_hdf5) return std::make_unique<Hdf5Recorder>(name, model, file, step, sensors);
     return std::make_unique<RecordingWriter>(name, model, header);
   };
   return recording;
@@ -104,7 +127,8 @@ int view(const ViewOptions& o) {
     }
     player = viewer::simulate_live(
         model, step, o.keyframe.empty() ? initial_state(model) : keyframe_state(model, o.keyframe),
-        live_recording(o.record, loaded, model, step, &recorded), load_schedule(loaded));
+        live_recording(o.record, loaded, model, step, &recorded), load_schedule(loaded),
+        logged_sensors(model, loaded.scene));
   }
   const std::unique_ptr<viewer::Server> server = open_server(o, page, player.get());
   fmt::print("{}\n", server->url());
@@ -114,7 +138,8 @@ int view(const ViewOptions& o) {
                server->port());
   }
   std::fflush(stdout);
-  player->start(!o.paused);
+  if (!o.no_browser) open_browser(server->url());
+  player->start(false);  // until a page is open
   server->run();
   player->stop();
   player.reset();  // ends the recording

@@ -350,11 +350,11 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
 }
 
 SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,
-                     const Vec3& direction_W, double max_distance) {
+                     const Vec3& direction_W, double max_distance, int but) {
   SceneRayHit best;
   double nearest = max_distance;
   for (int s = 0; s < static_cast<int>(model.shapes.size()); ++s) {
-    if (!model.shapes[s].collides) continue;
+    if (!model.shapes[s].collides || model.shapes[s].body == but) continue;
     RayHit hit;
     if (!ray_cast(collider_of(model, placement, s), shape_pose(model, placement, s), origin_W, direction_W,
                   nearest, &hit))

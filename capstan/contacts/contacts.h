@@ -201,12 +201,13 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
 // Whether the filters let two shapes touch: groups, same link, parent and child, excluded bodies.
 bool may_collide(const Model& model, int shape_a, int shape_b);
 
-// The nearest hit of a ray with any colliding shape; shape is -1 when there is none.
+// The nearest hit of a ray with any colliding shape that is not on the body `but`; shape is -1 when there is
+// none.
 struct SceneRayHit {
   int shape = -1;
   RayHit hit;
 };
 SceneRayHit cast_ray(const Model& model, const Placement& placement, const Vec3& origin_W,
-                     const Vec3& direction_W, double max_distance);
+                     const Vec3& direction_W, double max_distance, int but = -1);
 
 }  // namespace capstan

@@ -1,7 +1,9 @@
 #include "capstan/geometry/manifold.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "capstan/geometry/feature_cut.h"
 #include "capstan/math/rotation.h"
@@ -66,24 +68,57 @@ int choose(const CutPoint* p, int size, double tolerance, int* chosen) {
       return nearest;
     });
   }
-  std::sort(chosen, chosen + n);
+  for (int i = 1; i < n; ++i) {  // a sort of at most eight
+    for (int k = i; k > 0 && chosen[k] < chosen[k - 1]; --k) std::swap(chosen[k], chosen[k - 1]);
+  }
   return n;
+}
+
+// Of a hull that is deep in the plane, with more vertices there than a cut can have: the deepest, and the
+// outermost in sixteen directions.
+void cut_deep_hull(const std::vector<Vec3>& vertices, const Transform& X_FA, double z_B, double rise,
+                   CutPoints* out) {
+  constexpr int kDirections = 16;
+  constexpr double kStep = 2 * std::numbers::pi / kDirections;
+  double most[kDirections + 1], dx[kDirections], dy[kDirections];
+  int best[kDirections + 1];
+  std::fill(best, best + kDirections + 1, -1);
+  std::fill(most, most + kDirections + 1, -std::numeric_limits<double>::infinity());
+  for (int k = 0; k < kDirections; ++k) {
+    dx[k] = std::cos(k * kStep);
+    dy[k] = std::sin(k * kStep);
+  }
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
+    const Vec3 v = X_FA * vertices[i];
+    if (v.z() < z_B - rise) continue;
+    const int index = static_cast<int>(i);
+    for (int k = 0; k < kDirections; ++k) {
+      const double reach = dx[k] * v.x() + dy[k] * v.y();
+      best[k] = reach > most[k] ? index : best[k];
+      most[k] = std::max(most[k], reach);
+    }
+    best[kDirections] = v.z() > most[kDirections] ? index : best[kDirections];
+    most[kDirections] = std::max(most[kDirections], v.z());
+  }
+  std::sort(best, best + kDirections + 1);
+  const int* end = std::unique(best, best + kDirections + 1);
+  for (const int* i = best; i != end; ++i) {
+    const Vec3 v = X_FA * vertices[static_cast<std::size_t>(*i)];
+    out->add(v.x(), v.y(), v.z(), z_B, feature_id(CutKind::vertex_of_A, static_cast<unsigned>(*i), 0));
+  }
 }
 
 // Everything of A that is near the plane z = z_B.
 void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double rise, CutPoints* out) {
   if (A.type == ColliderType::hull) {
-    // All vertices within reach, not only those of one face: hulls have small faces. When there are more than
-    // fit, the deepest and the outermost stay.
+    // All vertices within reach, not only those of one face: hulls have small faces.
     const auto& vertices = A.hull->vertices;
     for (std::size_t i = 0; i < vertices.size(); ++i) {
       const Vec3 v = X_FA * vertices[i];
       if (v.z() < z_B - rise) continue;
       if (out->size == CutPoints::kCapacity) {
-        int chosen[Manifold::kCapacity];
-        const int n = choose(out->point, out->size, 0, chosen);
-        for (int k = 0; k < n; ++k) out->point[k] = out->point[chosen[k]];
-        out->size = n;
+        out->size = 0;
+        return cut_deep_hull(vertices, X_FA, z_B, rise, out);
       }
       out->add(v.x(), v.y(), v.z(), z_B, feature_id(CutKind::vertex_of_A, static_cast<unsigned>(i), 0));
     }

@@ -165,7 +165,8 @@ std::vector<LogColumn> log_numbers() {
   return columns;
 }
 
-LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options) {
+LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options,
+                     const std::vector<LogColumn>& more) {
   LogHeader header{model.name, file, options, {{"time", "time", "s"}}};
   std::vector<LogColumn>& columns = header.columns;
   for (const ModelJoint& joint : model.joints) {
@@ -183,6 +184,7 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   for (LogColumn& column : rod_columns(model)) columns.push_back(std::move(column));
   for (LogColumn& column : soft_body_columns(model)) columns.push_back(std::move(column));
   for (LogColumn& column : log_numbers()) columns.push_back(std::move(column));
+  columns.insert(columns.end(), more.begin(), more.end());
   return header;
 }
 

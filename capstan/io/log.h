@@ -35,7 +35,9 @@ struct LogHeader {
 
 // The columns for a model: time, every q and v of joints, controls, rods (io/rod_log.h), energies, momentum,
 // residual, iterations, and what the judge says (Report::judge).
-LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options);
+// `more` come last.
+LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options,
+                     const std::vector<LogColumn>& more = {});
 
 // The numbers for those columns. The report is that of the step that led to the state.
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row);

@@ -1,4 +1,4 @@
-// Three formats become one list of corners ("soup"), which finish() turns into a TriangleMesh: scaled,
+// Five formats become one list of corners ("soup"), which finish() turns into a TriangleMesh: scaled,
 // vertices with the same coordinates merged, triangles without area dropped.
 //
 // Only the shape is taken: normals, texture coordinates, colours and materials are passed over.
@@ -20,6 +20,7 @@
 #include "capstan/geometry/mesh_health.h"
 #include "capstan/io/file.h"
 #include "capstan/io/mesh_dae.h"
+#include "capstan/io/mesh_glb.h"
 
 namespace capstan {
 namespace {
@@ -407,9 +408,10 @@ std::shared_ptr<const TriangleMesh> read_mesh(const std::string& path, const Vec
     return nullptr;
   }
   const std::string extension = lower_extension(path);
-  if (extension != ".obj" && extension != ".stl" && extension != ".msh" && extension != ".dae") {
+  if (extension != ".obj" && extension != ".stl" && extension != ".msh" && extension != ".dae" &&
+      extension != ".glb") {
     diagnostics->error(referrer, fmt::format("mesh file '{}' is not of a known kind", path),
-                       "use .obj, .stl, .dae or .msh");
+                       "use .obj, .stl, .dae, .glb or .msh");
     return nullptr;
   }
   // 400 bytes for each triangle is generous for text; 2^30 keeps vertex numbers within int.
@@ -433,6 +435,11 @@ std::shared_ptr<const TriangleMesh> read_mesh(const std::string& path, const Vec
       if (!dae.problem.empty()) throw MeshProblem{0, dae.problem, dae.remedy};
       soup.vertices = std::move(dae.vertices);
       soup.triangles = std::move(dae.triangles);
+    } else if (extension == ".glb") {
+      GlbMesh glb = read_glb(bytes, max_triangles);
+      if (!glb.problem.empty()) throw MeshProblem{0, glb.problem, glb.remedy};
+      soup.vertices = std::move(glb.vertices);
+      soup.triangles = std::move(glb.triangles);
     } else {
       read_msh(bytes, &soup);
     }

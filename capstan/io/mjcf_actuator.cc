@@ -135,17 +135,19 @@ namespace {
 bool inherit_range(Reader& reader, const XmlElement* element, const ActuatorSpec& spec, Actuator* actuator) {
   if (spec.inherit_range <= 0) return false;
   std::optional<Range> range;
-  if (!actuator->joint.empty()) {
+  if (!actuator->site.empty()) {  // it has no range
+  } else if (!actuator->joint.empty()) {
     const Joint& joint = reader.joint(actuator->joint);
     if (joint.limits.size() == 1) range = joint.limits[0];
   } else {
     range = reader.scene.tendons[reader.tendon_index.at(actuator->tendon)].limits;
   }
   if (!range) {
-    reader.xml.attribute_error(element, "inheritrange",
-                               fmt::format("actuator '{}' inherits a range, but '{}' has none",
-                                           actuator->name, actuator->joint + actuator->tendon),
-                               "give the joint or tendon a range, or write ctrlrange");
+    reader.xml.attribute_error(
+        element, "inheritrange",
+        fmt::format("actuator '{}' inherits a range, but '{}' has none", actuator->name,
+                    actuator->joint + actuator->tendon + actuator->site),
+        "give the joint or tendon a range, or write ctrlrange");
     return false;
   }
   const double mean = (range->lower + range->upper) / 2;
@@ -172,11 +174,16 @@ bool read_transmission(Reader& reader, const XmlElement* element, const std::str
     if (!reader.check_reference(Kind::tendon, element, "tendon", actuator->tendon)) return false;
     return reader.dropped_tendons.count(actuator->tendon) == 0;
   }
+  if (xml.has(element, "site") && !xml.has(element, "refsite")) {
+    actuator->site = resolved(reader, Kind::site, *xml.text(element, "site"), suffix);
+    return reader.check_reference(Kind::site, element, "site", actuator->site);
+  }
   const bool in_parent = xml.has(element, "jointinparent");
   const char* attribute = in_parent ? "jointinparent" : "joint";
   if (!xml.has(element, attribute)) {
     xml.not_simulated(element,
-                      "acts on a site, body or slider-crank, which is not supported; it is left out");
+                      "acts on a body, a slider-crank or between two sites, which is not supported; it is "
+                      "left out");
     return false;
   }
   actuator->joint = resolved(reader, Kind::joint, *xml.text(element, attribute), suffix);
@@ -249,8 +256,11 @@ void read_actuators(Reader& reader, const XmlElement* element) {
     ActuatorSpec spec = find_class(reader, child, "").actuator;
     if (simulated) spec.why_not.clear();  // of a default of another kind
     overlay_actuator(reader, child, &spec);
-    const auto suffixes = suffixes_of(
-        reader, child, {{Kind::joint, "joint"}, {Kind::joint, "jointinparent"}, {Kind::tendon, "tendon"}});
+    const auto suffixes = suffixes_of(reader, child,
+                                      {{Kind::joint, "joint"},
+                                       {Kind::joint, "jointinparent"},
+                                       {Kind::tendon, "tendon"},
+                                       {Kind::site, "site"}});
     if (suffixes == std::vector<std::string>{""}) {
       read_actuator(reader, child, spec, "");
     } else {

@@ -15,11 +15,13 @@ namespace capstan::mjcf {
 
 namespace {
 
-std::string asset_path(const Reader& reader, const std::string& file) {
+std::string asset_path(const Reader& reader, const XmlElement* element, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path name = reader.compiler.strip_path ? fs::path(file).filename() : fs::path(file);
   // operator/ keeps an absolute right side as it is.
-  return (fs::path(reader.xml.include_directory) / reader.compiler.mesh_directory / name).string();
+  return XmlFiles::either_path(
+      (fs::path(reader.xml.include_directory) / reader.compiler.mesh_directory / name).string(),
+      reader.xml.where(element).file, name.string());
 }
 
 // A mesh of vertices alone is their hull, as in MuJoCo.
@@ -101,8 +103,9 @@ void read_mesh_asset(Reader& reader, const XmlElement* element) {
     return;
   }
   if (file) {
-    const auto loaded = read_mesh(asset_path(reader, *file), Vec3::Ones(), xml.where(element, "file"),
-                                  xml.limits().max_mesh_triangles, xml.diagnostics());
+    const auto loaded =
+        read_mesh(asset_path(reader, element, *file), Vec3::Ones(), xml.where(element, "file"),
+                  xml.limits().max_mesh_triangles, xml.diagnostics());
     if (loaded) mesh = std::make_shared<TriangleMesh>(*loaded);
   } else if (xml.has(element, "vertex")) {
     mesh = inline_mesh(reader, element);

@@ -108,7 +108,9 @@ struct Attachment {
                          "a free joint needs a body directly in the world");
         }
         joints.insert(joint.name);
+        const auto spring = from.spring_dampers.find(joint.name);
         joint.name = claim(Kind::joint, joint.name);
+        if (spring != from.spring_dampers.end()) into.spring_dampers[joint.name] = spring->second;
         into.joint_index[joint.name] = {index, static_cast<int>(&joint - body.joints.data())};
       }
       into.scene.bodies.push_back(std::move(body));
@@ -160,10 +162,12 @@ struct Attachment {
     }
     for (const std::string& tendon : from.dropped_tendons) into.dropped_tendons.insert(rename(tendon));
     for (Actuator actuator : from.scene.actuators) {
-      if (!joints.count(actuator.joint) && !tendons.count(actuator.tendon)) continue;
+      if (!joints.count(actuator.joint) && !tendons.count(actuator.tendon) && !sites.count(actuator.site))
+        continue;
       actuators.insert(actuator.name);
       actuator.joint = rename(actuator.joint);
       actuator.tendon = rename(actuator.tendon);
+      actuator.site = rename(actuator.site);
       actuator.name = claim(Kind::actuator, actuator.name);
       into.scene.actuators.push_back(std::move(actuator));
     }
@@ -209,15 +213,20 @@ struct Attachment {
 
   void add_sensors() {
     for (Sensor sensor : from.scene.sensors) {
-      const bool whole = (sensor.joint.empty() || joints.count(sensor.joint)) &&
-                         (sensor.actuator.empty() || actuators.count(sensor.actuator)) &&
-                         (sensor.site.empty() || sites.count(sensor.site)) &&
-                         (sensor.body.empty() || bodies.count(sensor.body));
+      const auto comes = [](const auto& names, std::string Sensor::*name, const Sensor& of) {
+        return (of.*name).empty() || names.count(of.*name) > 0;
+      };
+      const bool whole =
+          comes(joints, &Sensor::joint, sensor) && comes(tendons, &Sensor::tendon, sensor) &&
+          comes(actuators, &Sensor::actuator, sensor) && comes(sites, &Sensor::site, sensor) &&
+          comes(sites, &Sensor::relative_site, sensor) && comes(shapes, &Sensor::shape, sensor) &&
+          comes(shapes, &Sensor::other_shape, sensor) && comes(bodies, &Sensor::body, sensor) &&
+          comes(bodies, &Sensor::relative_body, sensor) && comes(bodies, &Sensor::other_body, sensor);
       if (!whole) continue;
-      sensor.joint = rename(sensor.joint);
-      sensor.actuator = rename(sensor.actuator);
-      sensor.site = rename(sensor.site);
-      sensor.body = rename(sensor.body);
+      for (std::string* name :
+           {&sensor.joint, &sensor.tendon, &sensor.actuator, &sensor.site, &sensor.body, &sensor.shape,
+            &sensor.relative_site, &sensor.relative_body, &sensor.other_body, &sensor.other_shape})
+        *name = rename(*name);
       sensor.name = claim(Kind::sensor, sensor.name);
       into.scene.sensors.push_back(std::move(sensor));
     }

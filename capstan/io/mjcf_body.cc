@@ -89,6 +89,8 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
   joint.damping = spec.damping;
   joint.dry_friction = spec.frictionloss;
   joint.rotor_inertia = spec.armature;
+  if (spec.spring_damper[0] > 0 && spec.spring_damper[1] > 0)
+    reader.spring_dampers[joint.name] = spec.spring_damper;
   const bool hinge = spec.type == JointSpec::hinge;
   const bool one_dof = hinge || spec.type == JointSpec::slide;
   constexpr JointType kTypes[] = {JointType::free, JointType::ball, JointType::prismatic,

@@ -119,8 +119,19 @@ void read_option(Reader& reader, const XmlElement* element) {
       xml.not_simulated(element, "integrator", "is not available; the midpoint scheme, of order 2, is used");
     }
   }
-  for (const char* name :
-       {"wind", "magnetic", "density", "viscosity", "o_margin", "o_solref", "o_solimp", "o_friction"}) {
+  if (const auto field = xml.vec3(element, "magnetic")) {
+    options.magnetic_field = *field;
+    reader.has_magnetic_field = true;
+  }
+  if (const auto wind = xml.vec3(element, "wind")) options.wind = *wind;
+  for (const auto& [name, value] :
+       {std::pair{"density", &options.fluid_density}, {"viscosity", &options.fluid_viscosity}}) {
+    *value = xml.number(element, name).value_or(*value);
+    if (*value < 0)
+      xml.attribute_error(element, name, fmt::format("<option> {}=\"{}\" is negative", name, *value),
+                          "write 0 or more");
+  }
+  for (const char* name : {"o_margin", "o_solref", "o_solimp", "o_friction"}) {
     xml.not_simulated_unless_zero(element, name, "is not simulated");
   }
   std::string settings;

@@ -7,6 +7,10 @@
 // and gear g has m = I / g^2, and ratio 1 is critical. MuJoCo writes a ratio as a positive entry in
 // biasprm[2] of a servo (where kv would be negative), and so do <general> actuators and the reader until this
 // is called. Checked against MuJoCo 4.0.
+//
+// <joint springdamper="tc zeta">: of the same inertia, 1 / m = (M^-1)_ii (its mean over the dofs of a ball),
+//
+//     stiffness = m / (tc zeta)^2,    damping = 2 m / tc
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
@@ -43,7 +47,7 @@ Scene moving_parts(const Scene& scene) {
 
 void settle_damping(Reader& reader) {
   std::vector<Actuator>& actuators = reader.scene.actuators;
-  if (std::none_of(actuators.begin(), actuators.end(), has_ratio)) return;
+  if (std::none_of(actuators.begin(), actuators.end(), has_ratio) && reader.spring_dampers.empty()) return;
   Diagnostics problems;  // told when the scene itself is compiled
   const Model model = compile(moving_parts(reader.scene), &problems);
   if (!problems.ok()) {
@@ -52,6 +56,7 @@ void settle_damping(Reader& reader) {
     }
     return;
   }
+  if (model.num_velocities() == 0) return;
   const int n = model.num_velocities();
   const State state = initial_state(model);
   Placement placement = make_placement(model);
@@ -71,6 +76,17 @@ void settle_damping(Reader& reader) {
     const double inverse_mass = r.dot(factor.solve(r));
     actuator.bias[2] =
         inverse_mass > 0 ? -2 * actuator.bias[2] * std::sqrt(std::max(0.0, actuator.gain) / inverse_mass) : 0;
+  }
+  for (const auto& [name, spring] : reader.spring_dampers) {
+    const ModelJoint& read = model.joints[model.find_joint(name)];
+    const int dofs = num_velocities(read.type);
+    double inverse_mass = 0;
+    for (int k = 0; k < dofs; ++k) inverse_mass += factor.solve(VecX::Unit(n, read.v + k))[read.v + k] / dofs;
+    const auto [b, j] = reader.joint_index.at(name);
+    Joint& joint = reader.scene.bodies[b].joints[j];
+    if (!(inverse_mass > 0)) continue;
+    joint.stiffness = 1 / (inverse_mass * spring[0] * spring[0] * spring[1] * spring[1]);
+    joint.damping = 2 / (inverse_mass * spring[0]);
   }
 }
 

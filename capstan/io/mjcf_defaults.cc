@@ -121,7 +121,7 @@ void overlay_joint(Reader& reader, const XmlElement* element, JointSpec* spec) {
   read_linear_term(reader, element, "damping", &spec->damping);
   read_at_least_zero(reader, element, "frictionloss", &spec->frictionloss);
   read_at_least_zero(reader, element, "armature", &spec->armature);
-  xml.not_simulated_unless_zero(element, "springdamper", "is not supported; write stiffness and damping");
+  xml.vector(element, "springdamper", 2, 2, spec->spring_damper.data());
   xml.not_simulated_unless_zero(element, "margin", "is not simulated: limits act at the range itself");
   xml.not_simulated_unless_zero(element, "springyield", "is not simulated");
   for (const char* name : {"solreflimit", "solimplimit", "solreffriction", "solimpfriction"}) {

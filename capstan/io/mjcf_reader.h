@@ -78,8 +78,10 @@ struct Reader {
 
   // Slots of MuJoCo's control vector in order: scene name, or "" when the actuator is not simulated.
   std::vector<std::string> control_slots;
-  std::set<std::string> massless;         // bodies whose <inertial> says mass 0
-  std::set<std::string> dropped_tendons;  // present in the file, not simulated
+  std::set<std::string> massless;                               // bodies whose <inertial> says mass 0
+  std::map<std::string, std::array<double, 2>> spring_dampers;  // of joints, by name
+  bool has_magnetic_field = false;                              // the file says one
+  std::set<std::string> dropped_tendons;                        // present in the file, not simulated
 
   struct AttachedModel {
     std::string file;

@@ -31,6 +31,7 @@ struct JointSpec {
   Limited limited = Limited::automatic;
   std::array<double, 2> range = {0, 0};
   double ref = 0, springref = 0, stiffness = 0, damping = 0, frictionloss = 0, armature = 0;
+  std::array<double, 2> spring_damper = {0, 0};  // time constant [s], damping ratio; 0: none
   Limited force_limited = Limited::automatic;
   std::array<double, 2> force_range = {0, 0};
 };

@@ -50,20 +50,23 @@ SceneKind find_scene_kind(const std::string& path, const Source& where, const Re
       return fail("is a xacro macro file", "run xacro on it and use the URDF it writes");
     return SceneKind::urdf;
   }
+  if (root == "sdf") return SceneKind::sdf;
   if (!root.empty()) {
     return fail(fmt::format("has the root element <{}>", root.substr(0, 40)),
-                "Capstan reads <mujoco> (MJCF) and <robot> (URDF), and YAML scenes");
+                "Capstan reads <mujoco> (MJCF), <robot> (URDF) and <sdf> (SDFormat), and YAML scenes");
   }
   const size_t begin = bytes.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos) return fail("has only blanks", "begin a scene with 'capstan: 1'");
   if (extension == ".yaml" || extension == ".yml") return SceneKind::yaml;
-  if (extension == ".xml" || extension == ".mjcf" || extension == ".urdf") {
-    return fail("has no root element", "it should begin with <mujoco> (MJCF) or <robot> (URDF)");
+  if (extension == ".xml" || extension == ".mjcf" || extension == ".urdf" || extension == ".sdf" ||
+      extension == ".world") {
+    return fail("has no root element", "it should begin with <mujoco> (MJCF), <robot> (URDF) or <sdf>");
   }
   if (bytes.compare(0, 8, "capstan:") == 0 || bytes.find("\ncapstan:") != std::string::npos)
     return SceneKind::yaml;
   return fail("is not a scene of a known kind",
-              "Capstan reads .yaml scenes that begin with 'capstan: 1', MJCF (<mujoco>) and URDF (<robot>)");
+              "Capstan reads .yaml scenes that begin with 'capstan: 1', MJCF (<mujoco>), URDF (<robot>) and "
+              "SDFormat (<sdf>)");
 }
 
 Scene read_scene(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {
@@ -72,6 +75,8 @@ Scene read_scene(const std::string& path, Diagnostics* diagnostics, const ReadLi
       return read_yaml(path, diagnostics, limits);
     case SceneKind::urdf:
       return read_urdf(path, diagnostics, limits);
+    case SceneKind::sdf:
+      return read_sdf(path, diagnostics, limits);
     case SceneKind::mjcf:
       return read_mjcf(path, diagnostics, limits);
     case SceneKind::unknown:

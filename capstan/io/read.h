@@ -1,5 +1,5 @@
-// Scene files in: our YAML, URDF and MJCF. The kind is told by the content's root element (and extension
-// .yaml).
+// Scene files in: our YAML, URDF, SDFormat and MJCF. The kind is told by the content's root element (and
+// extension .yaml).
 #pragma once
 
 #include <map>
@@ -27,13 +27,14 @@ Scene read_scene(const std::string& path, Diagnostics* diagnostics, const ReadLi
 // The same; throws InputError with every message when there is an error.
 Scene read_scene(const std::string& path);
 
-// The three readers. `directory`-relative paths inside a file are relative to that file.
+// The four readers. `directory`-relative paths inside a file are relative to that file.
 Scene read_yaml(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
 // YAML that is in memory already; its shapes find their meshes by the names in `meshes`, then as files.
 Scene read_yaml_text(const std::string& text,
                      const std::map<std::string, std::shared_ptr<const TriangleMesh>>& meshes,
                      Diagnostics* diagnostics, const ReadLimits& limits = {});
 Scene read_urdf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
+Scene read_sdf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
 Scene read_mjcf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits = {});
 
 }  // namespace capstan

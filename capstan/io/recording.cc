@@ -92,6 +92,8 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
+  h.sensors = logged_sensors(model, scene);
+  for (LogColumn& column : sensor_columns(h.sensors)) h.numbers.push_back(std::move(column));
   check_reads_back(h);
   return h;
 }
@@ -135,7 +137,7 @@ void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedCont
 }
 
 RecordingWriter::RecordingWriter(const std::string& path, const Model& model, const RecordingHeader& header)
-    : path_(path), model_(model), header_(header) {
+    : path_(path), model_(model), header_(header), sensors_(model, header.sensors) {
   if (std::filesystem::is_directory(path)) throw OutputError(path, "it is a folder");
   file_ = std::fopen(path.c_str(), "wb");
   if (!file_) throw OutputError(path_, std::strerror(errno));
@@ -174,6 +176,7 @@ void RecordingWriter::write_chunk(const char* tag, const Bytes& raw, long num_fr
 }
 
 void RecordingWriter::note_input(const State& state, const Input& input) {
+  sensors_.note_input(input);
   const bool has_force =
       input.generalized_force.size() > 0 || !input.body_forces.empty() || input.surface_scale.size() > 0;
   const bool same_control =
@@ -190,8 +193,9 @@ void RecordingWriter::append(const State& state, const Report& report, const Wor
   inputs_.clear();
   VecX numbers;
   calc_log_numbers(model_, state, report, &numbers);
-  frame.numbers.resize(numbers.size() + 1);
-  frame.numbers << numbers, wall;
+  const VecX& sensed = sensors_.read(state, workspace);
+  frame.numbers.resize(numbers.size() + 1 + sensed.size());
+  frame.numbers << numbers, wall, sensed;
   CAPSTAN_ASSERT(frame.numbers.size() == static_cast<int>(header_.numbers.size()));
   if (workspace) calc_recorded_contacts(*workspace, &frame.contacts);
   buffered_bytes_ += frame_bytes(frame);
@@ -380,9 +384,14 @@ const Model& Recording::model() {
     if (header_.num_rest != 0 && header_.num_rest != std::ssize(model_->trees)) {
       damaged(kMagicBytes, fmt::format("{} of {} trees may sleep", header_.num_rest, model_->trees.size()));
     }
-    if (header_.numbers.size() != log_numbers().size() + 1) {
-      damaged(kMagicBytes,
-              fmt::format("it has {} numbers, not {}", header_.numbers.size(), log_numbers().size() + 1));
+    const std::size_t logged = log_numbers().size() + 1;  // then those of sensors
+    const std::vector<LogColumn>& numbers = header_.numbers;
+    const auto is_sensor = [](const LogColumn& c) { return c.group == "sensor"; };
+    const auto first = std::find_if(numbers.begin(), numbers.end(), is_sensor);
+    if (first - numbers.begin() != static_cast<std::ptrdiff_t>(logged) ||
+        !std::all_of(first, numbers.end(), is_sensor)) {
+      damaged(kMagicBytes, fmt::format("it has {} numbers before those of sensors, not {}",
+                                       first - numbers.begin(), logged));
     }
     loaded_ = static_cast<std::size_t>(-1);  // not checked yet
   }

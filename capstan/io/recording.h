@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "capstan/io/log.h"
+#include "capstan/io/sensor_log.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -62,8 +62,9 @@ struct RecordingHeader {
   StepOptions options;
   double duration = 0;  // [s] that the run was to last
   int num_q = 0, num_v = 0, num_control = 0;
-  int num_rest = 0;  // trees, where the run lets them sleep; else 0, and frames do not tell
-  std::vector<LogColumn> numbers;
+  int num_rest = 0;                // trees, where the run lets them sleep; else 0, and frames do not tell
+  std::vector<LogColumn> numbers;  // of the log, step.wall_time, then those of sensors
+  SensorSet sensors;               // for who writes; not in the file
 };
 
 // `file` is where the scene came from, for people. Throws InputError when the scene, written and read back,
@@ -117,6 +118,7 @@ class RecordingWriter : public Recorder {
   std::string path_;
   const Model& model_;
   RecordingHeader header_;
+  SensorReader sensors_;
   FILE* file_ = nullptr;
   std::int64_t offset_ = 0;
   long num_frames_ = 0;

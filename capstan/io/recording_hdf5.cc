@@ -192,11 +192,18 @@ Hdf5Summary read_hdf5_summary(const std::string& path) {
 }
 
 Hdf5Recorder::Hdf5Recorder(const std::string& path, const Model& model, const std::string& file,
-                           const StepOptions& options)
+                           const StepOptions& options, const SensorSet& sensors)
+    : Hdf5Recorder(path, model, file, options, sensor_columns(sensors)) {
+  sensors_ = SensorReader(model, sensors);
+}
+
+Hdf5Recorder::Hdf5Recorder(const std::string& path, const Model& model, const std::string& file,
+                           const StepOptions& options, const std::vector<LogColumn>& sensor_columns)
     : path_(path),
       model_(model),
-      log_(open_hdf5_log(path, log_header(model, file, options))),
-      sets_(std::make_unique<Contacts>(path)) {
+      log_(open_hdf5_log(path, log_header(model, file, options, sensor_columns))),
+      sets_(std::make_unique<Contacts>(path)),
+      sensors_(model, {}) {
   sets_->write_names(model);
   const std::int64_t zero = 0;
   sets_->write(sets_->begin, H5T_NATIVE_INT64, 0, 1, 1, &zero);
@@ -214,6 +221,10 @@ Hdf5Recorder::~Hdf5Recorder() {
 void Hdf5Recorder::append(const State& state, const Report& report, const Workspace* workspace, double) {
   VecX numbers;
   calc_log_numbers(model_, state, report, &numbers);
+  const VecX& sensed = sensors_.read(state, workspace);
+  const Eigen::Index n = numbers.size();
+  numbers.conservativeResize(n + sensed.size());
+  numbers.tail(sensed.size()) = sensed;
   scratch_.clear();
   if (workspace) calc_recorded_contacts(*workspace, &scratch_);
   append(state, numbers, scratch_);

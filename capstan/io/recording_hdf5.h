@@ -20,13 +20,17 @@ namespace capstan {
 // All functions throw OutputError; the destructor closes and hides errors.
 class Hdf5Recorder : public Recorder {
  public:
-  // `file` is where the scene came from, for people.
+  // `file` is where the scene came from, for people. What `sensors` read is the group "sensor".
   Hdf5Recorder(const std::string& path, const Model& model, const std::string& file,
-               const StepOptions& options);
+               const StepOptions& options, const SensorSet& sensors);
+  // The same with columns whose numbers the caller has.
+  Hdf5Recorder(const std::string& path, const Model& model, const std::string& file,
+               const StepOptions& options, const std::vector<LogColumn>& sensor_columns);
   ~Hdf5Recorder() override;
 
+  void note_input(const State&, const Input& input) override { sensors_.note_input(input); }
   void append(const State& state, const Report& report, const Workspace* workspace, double wall) override;
-  // The same from a recording: `numbers` are those of log_numbers().
+  // The same from a recording: `numbers` are those of log_numbers(), then of sensors.
   void append(const State& state, const VecX& numbers, const std::vector<RecordedContact>& contacts);
   void flush();
   void close() override;
@@ -39,6 +43,7 @@ class Hdf5Recorder : public Recorder {
   const Model& model_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<Contacts> sets_;
+  SensorReader sensors_;
   long num_frames_ = 0;
   double flushed_at_ = 0;
   std::vector<VecX> rows_;  // not yet in the file, and their contacts

@@ -9,11 +9,11 @@
 
 namespace capstan {
 
-enum class SceneKind { unknown, yaml, urdf, mjcf };
+enum class SceneKind { unknown, yaml, urdf, sdf, mjcf };
 
-// The root element decides (<mujoco>, <robot>), for files without one the extension (.yaml, .yml) or a line
-// that begins with "capstan:". unknown when the file cannot be read or is none of these; the reason is then
-// told at `where`.
+// The root element decides (<mujoco>, <robot>, <sdf>), for files without one the extension (.yaml, .yml) or a
+// line that begins with "capstan:". unknown when the file cannot be read or is none of these; the reason is
+// then told at `where`.
 SceneKind find_scene_kind(const std::string& path, const Source& where, const ReadLimits& limits,
                           Diagnostics* diagnostics);
 

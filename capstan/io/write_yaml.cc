@@ -386,6 +386,7 @@ bool is_unbounded(const Range& r) {
 std::string actuator_text(const Actuator& actuator) {
   FlowMap map;
   map.text("name", actuator.name).text("joint", actuator.joint).text("tendon", actuator.tendon);
+  map.text("site", actuator.site);
   const Vec3& b = actuator.bias;
   const bool pd = actuator.gain > 0 && b[0] == 0 && b[1] == -actuator.gain && b[2] <= 0;
   const bool torque = actuator.gain == 1 && b.isZero(0);
@@ -459,9 +460,17 @@ FlowMap sensor_map(const Sensor& sensor) {
   FlowMap map;
   map.text("name", sensor.name).add("type", sensor_info(sensor.type).name);
   map.text("joint", sensor.joint)
+      .text("tendon", sensor.tendon)
       .text("actuator", sensor.actuator)
       .text("site", sensor.site)
-      .text("body", sensor.body);
+      .text("body", sensor.body)
+      .text("shape", sensor.shape)
+      .text("relative_site", sensor.relative_site)
+      .text("relative_body", sensor.relative_body)
+      .text("other_body", sensor.other_body)
+      .text("other_shape", sensor.other_shape)
+      .flag("at_com", sensor.at_com, false)
+      .scalar("cutoff", sensor.cutoff, 0);
   return map;
 }
 
@@ -481,6 +490,10 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   const Options& o = scene.options;
   FlowMap options;
   options.vec3("gravity", o.gravity, plain.gravity).scalar("dt", o.dt, plain.dt);
+  options.vec3("magnetic_field", o.magnetic_field, plain.magnetic_field)
+      .scalar("fluid_density", o.fluid_density, 0)
+      .scalar("fluid_viscosity", o.fluid_viscosity, 0);
+  if (o.fluid_density > 0 || o.fluid_viscosity > 0) options.vec3("wind", o.wind, plain.wind);
   if (o.integrator != plain.integrator) options.add("integrator", integrator_name(o.integrator));
   const ContactOptions& contact = o.contact;
   if (contact.law != plain.contact.law) {

@@ -141,10 +141,18 @@ bool XmlFiles::count(const XmlElement* element, int how_many) {
   return false;
 }
 
+std::string XmlFiles::either_path(const std::string& first, const std::string& naming_file,
+                                  const std::string& name) {
+  std::error_code ignored;
+  if (fs::exists(first, ignored)) return first;
+  const std::string second = (fs::path(naming_file).parent_path() / name).string();
+  return fs::exists(second, ignored) ? second : first;
+}
+
 std::vector<const XmlElement*> XmlFiles::children(const XmlElement* element) {
   std::vector<const XmlElement*> result;
   for (const XmlElement* child = element->FirstChildElement(); child; child = child->NextSiblingElement()) {
-    if (tag(child) != "include") {
+    if (!replaces_includes || tag(child) != "include") {
       result.push_back(child);
       continue;
     }
@@ -153,7 +161,9 @@ std::vector<const XmlElement*> XmlFiles::children(const XmlElement* element) {
       included_root_[child] = nullptr;
       const std::string file = required_text(child, "file");
       if (!file.empty())
-        included_root_[child] = load((fs::path(include_directory) / file).string(), where(child));
+        included_root_[child] =
+            load(either_path((fs::path(include_directory) / file).string(), where(child).file, file),
+                 where(child));
     }
     const XmlElement* root = included_root_[child];
     if (!root) continue;

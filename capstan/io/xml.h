@@ -42,10 +42,14 @@ class XmlFiles {
   const XmlElement* load(const std::string& path, const Source& referrer);
 
   // The child elements in order; an <include file="..."> is replaced by the children of that file's root.
-  // Paths are relative to `include_directory`.
+  // Paths are relative to `include_directory`, or else to the file that has the element.
   std::vector<const XmlElement*> children(const XmlElement* element);
   std::vector<const XmlElement*> children(const XmlElement* element, std::string_view tag);
   std::string include_directory;
+  // `first`, or where that is not there and it is, `name` beside the file that names it.
+  static std::string either_path(const std::string& first, const std::string& naming_file,
+                                 const std::string& name);
+  bool replaces_includes = true;  // false: an <include> is an element like others
 
   Source where(const XmlElement* element) const;
   Source where(const XmlElement* element, const char* attribute) const;

@@ -18,6 +18,10 @@ void read_options(YamlFields* root, Options* options) {
   if (!node) return;
   YamlFields fields(root->source(), *node, "options");
   fields.vec3("gravity", &options->gravity);
+  fields.vec3("magnetic_field", &options->magnetic_field);
+  fields.number("fluid_density", &options->fluid_density, kNotNegative);
+  fields.number("fluid_viscosity", &options->fluid_viscosity, kNotNegative);
+  fields.vec3("wind", &options->wind);
   fields.number("dt", &options->dt, kPositive);
   int integrator = 0;
   if (fields.choice("integrator",
@@ -55,6 +59,8 @@ void read_options(YamlFields* root, Options* options) {
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);
   fields.done();
+  if (!(options->fluid_density > 0) && !(options->fluid_viscosity > 0))
+    fields.no_effect("wind", "there is no fluid", "write fluid_density or fluid_viscosity");
   const std::string name = traits(contact.law).name;
   if (traits(contact.law).has_own_normal_law) {
     fields.no_effect("normal_law", "contact_law " + name + " has its own, kelvin_voigt",

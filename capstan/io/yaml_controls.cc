@@ -148,10 +148,47 @@ void read_point(YamlReader* reader, const YamlNode& node, NodeNames* nodes, doub
   reader->scene.controls.push_back(std::move(point));
 }
 
+// What a sensor is on, and what it is relative to or counts contacts with.
+void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* fields, Sensor* sensor) {
+  const Scene& scene = reader->scene;
+  const std::string on = sensor_info(sensor->type).on;
+  const auto reference = [&](const char* key, const char* kind, const std::vector<std::string>& names,
+                             std::string* name) {
+    if (!fields->text(key, name)) return;
+    if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(*nodes, *name)) return;
+    fields->error(*fields->find(key), fmt::format("a sensor is on the unknown {} '{}'", kind, *name),
+                  did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
+  };
+  if (on == "joint") {
+    std::vector<std::string> joints;
+    for (const Body& body : scene.bodies) {
+      for (const Joint& joint : body.joints) joints.push_back(joint.name);
+    }
+    reference("joint", "joint", joints, &sensor->joint);
+  }
+  if (on == "tendon") reference("tendon", "tendon", names_of(scene.tendons), &sensor->tendon);
+  if (on == "actuator") reference("actuator", "actuator", names_of(scene.actuators), &sensor->actuator);
+  if (on == "frame") reference("site", "site", names_of(scene.sites), &sensor->site);
+  const bool has_shape = on == "frame" || on == "contact";
+  if (has_shape) reference("shape", "shape", names_of(scene.shapes), &sensor->shape);
+  if (has_shape || on == "body") reference("body", "body", names_of_bodies(scene, nodes), &sensor->body);
+  if (may_be_relative(sensor->type)) {
+    reference("relative_site", "site", names_of(scene.sites), &sensor->relative_site);
+    reference("relative_body", "body", names_of_bodies(scene, nodes), &sensor->relative_body);
+    fields->at_most_one({"relative_site", "relative_body"});
+  }
+  if (on == "contact" || sensor->type == SensorType::touch) {
+    reference("other_body", "body", names_of_bodies(scene, nodes), &sensor->other_body);
+    reference("other_shape", "shape", names_of(scene.shapes), &sensor->other_shape);
+    fields->at_most_one({"other_body", "other_shape"});
+  }
+  fields->at_most_one({"site", "body", "shape"});
+  if (on == "frame" && !sensor->body.empty()) fields->flag("at_com", &sensor->at_com);
+}
+
 void read_sensor(YamlReader* reader, const YamlNode& node, NodeNames* nodes) {
   YamlFields fields(reader->source, node, "a sensor");
   if (node.kind != YamlNode::Kind::map) return;
-  const Scene& scene = reader->scene;
   Sensor sensor;
   sensor.where = fields.where();
   std::vector<std::string> words;
@@ -162,36 +199,25 @@ void read_sensor(YamlReader* reader, const YamlNode& node, NodeNames* nodes) {
     return;
   }
   sensor.type = static_cast<SensorType>(word);
-  const std::string on = sensor_info(sensor.type).on;
-  std::vector<std::string> joints;
-  for (const Body& body : scene.bodies) {
-    for (const Joint& joint : body.joints) joints.push_back(joint.name);
+  read_sensor_targets(reader, nodes, &fields, &sensor);
+  fields.number("cutoff", &sensor.cutoff, kPositive);
+  const std::string on = sensor_info(sensor.type).on, type = words[static_cast<std::size_t>(word)];
+  const std::string target =
+      sensor.joint + sensor.tendon + sensor.actuator + sensor.site + sensor.body + sensor.shape;
+  const std::string other = sensor.other_body + sensor.other_shape;
+  if (!on.empty() && target.empty() && (on != "contact" || other.empty())) {
+    fields.error(node, fmt::format("a sensor of type {} is on nothing", type),
+                 on == "frame"     ? "write 'site: ...' or 'body: ...'"
+                 : on == "contact" ? "write 'body: ...' or 'shape: ...'"
+                                   : fmt::format("write '{}: ...'", on));
   }
-  const auto reference = [&](const char* key, const std::vector<std::string>& names, std::string* name) {
-    if (!fields.text(key, name)) return;
-    if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(*nodes, *name)) return;
-    fields.error(*fields.find(key), fmt::format("a sensor is on the unknown {} '{}'", key, *name),
-                 did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
-  };
-  if (on == "joint") reference("joint", joints, &sensor.joint);
-  if (on == "actuator") reference("actuator", names_of(scene.actuators), &sensor.actuator);
-  if (on == "frame") reference("site", names_of(scene.sites), &sensor.site);
-  if (on == "frame" || on == "body") reference("body", names_of_bodies(scene, nodes), &sensor.body);
-  const std::string target = sensor.joint + sensor.actuator + sensor.site + sensor.body;
-  if (!on.empty() && target.empty()) {
-    fields.error(node,
-                 fmt::format("a sensor of type {} is on nothing", words[static_cast<std::size_t>(word)]),
-                 on == "frame" ? "write 'site: ...' or 'body: ...'" : fmt::format("write '{}: ...'", on));
+  if (!fields.text("name", &sensor.name)) {
+    sensor.name = target.empty() && other.empty() ? type : (target.empty() ? other : target) + "." + type;
   }
-  if (!sensor.site.empty() && !sensor.body.empty())
-    fields.error(node, "a sensor is on a site and on a body", "write one of them");
-  if (!fields.text("name", &sensor.name))
-    sensor.name = target.empty() ? words[static_cast<std::size_t>(word)]
-                                 : target + "." + words[static_cast<std::size_t>(word)];
   fields.rename(fmt::format("sensor '{}'", sensor.name));
   fields.done();
-  for (const Sensor& other : scene.sensors) {
-    if (other.name == sensor.name)
+  for (const Sensor& before : reader->scene.sensors) {
+    if (before.name == sensor.name)
       fields.error(node, fmt::format("there are two sensors '{}'", sensor.name),
                    "give one of them another name");
   }

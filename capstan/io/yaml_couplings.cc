@@ -73,7 +73,7 @@ int num_gears(const Scene& scene, const Actuator& actuator) {
       if (joint.name == actuator.joint) return num_velocities(joint.type);
     }
   }
-  return actuator.joint.empty() ? 1 : 6;
+  return actuator.tendon.empty() ? 6 : 1;
 }
 
 void read_actuator(YamlReader* reader, const YamlNode& node) {
@@ -83,10 +83,11 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
   actuator.where = fields.where();
   fields.text("joint", &actuator.joint);
   fields.text("tendon", &actuator.tendon);
-  if (fields.at_most_one({"joint", "tendon"}) == 0) {
-    fields.error(node, "an actuator acts on nothing", "write 'joint: ...' or 'tendon: ...'");
+  fields.text("site", &actuator.site);
+  if (fields.at_most_one({"joint", "tendon", "site"}) == 0) {
+    fields.error(node, "an actuator acts on nothing", "write 'joint: ...', 'tendon: ...' or 'site: ...'");
   }
-  actuator.name = actuator.joint.empty() ? actuator.tendon : actuator.joint;
+  actuator.name = actuator.joint + actuator.tendon + actuator.site;
   fields.text("name", &actuator.name);
   fields.rename(fmt::format("actuator '{}'", actuator.name));
   int type = 0;

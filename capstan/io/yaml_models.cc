@@ -56,6 +56,9 @@ std::shared_ptr<const Scene> load_model(YamlReader* reader, const std::string& p
     case SceneKind::urdf:
       scene = read_urdf(path, &own, session.limits);
       break;
+    case SceneKind::sdf:
+      scene = read_sdf(path, &own, session.limits);
+      break;
     case SceneKind::mjcf:
       scene = read_mjcf(path, &own, session.limits);
       break;

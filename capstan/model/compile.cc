@@ -108,6 +108,7 @@ Model compile(const Scene& scene, Diagnostics* diagnostics) {
   c.compile_rods();
   c.compile_soft_bodies();
   c.compile_sites();
+  c.compile_site_actuators();
   set_default_stiffness(&c.model);
   c.compile_constraints();
   c.compile_attachments();

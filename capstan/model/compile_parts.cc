@@ -1,6 +1,7 @@
 // Names, transmissions, constraints and keyframes to indices.
 #include <fmt/core.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -150,11 +151,19 @@ void ModelCompiler::compile_transmissions() {
                         actuator.gain,          actuator.bias + Vec3::Zero(),
                         actuator.control_range, actuator.force_range,
                         actuator.control};
-    if (actuator.joint.empty() == actuator.tendon.empty()) {
-      diagnostics.error(actuator.where, who + " must act on exactly one of a joint and a tendon", "name one");
+    if (!actuator.joint.empty() + !actuator.tendon.empty() + !actuator.site.empty() != 1) {
+      diagnostics.error(actuator.where, who + " must act on exactly one of a joint, a tendon and a site",
+                        "name one");
       continue;
     }
-    if (!actuator.joint.empty()) {
+    if (!actuator.site.empty()) {
+      if (!entry.bias.tail<2>().isZero(0)) {
+        diagnostics.warning(actuator.where,
+                            who + " has a bias of length or velocity on a site, which is left out",
+                            "use bias[0] only, or act on a joint");
+        entry.bias.tail<2>().setZero();
+      }
+    } else if (!actuator.joint.empty()) {
       const int joint = resolve(joint_index, "joint", actuator.joint, actuator.where, "the joint of " + who);
       if (joint < 0) continue;
       const ModelJoint& j = model.joints[joint];
@@ -190,6 +199,40 @@ void ModelCompiler::compile_transmissions() {
     finish(&entry.transmission, entry.bias[1] != 0 || entry.bias[2] != 0);
     model.actuators.push_back(entry);
   }
+}
+
+// Sites come after the transmissions: they may be on rods.
+void ModelCompiler::compile_site_actuators() {
+  for (const Actuator& actuator : scene.actuators) {
+    if (actuator.site.empty()) continue;
+    const auto site = std::find_if(model.sites.begin(), model.sites.end(),
+                                   [&](const ModelSite& s) { return s.name == actuator.site; });
+    if (site == model.sites.end()) {
+      diagnostics.error(actuator.where,
+                        fmt::format("the site of actuator '{}' is '{}', which does not exist", actuator.name,
+                                    actuator.site),
+                        "write the name of a site");
+      continue;
+    }
+    model.site_actuators.push_back(
+        {model.find_actuator(actuator.name), site->body, site->X_BS, actuator.gear});
+  }
+}
+
+// The box of the same mass and moments: I_x = m / 12 (s_y^2 + s_z^2), and so on.
+void ModelCompiler::add_drag_box(const Options& options, int body, const Inertia& inertia) {
+  if (!(options.fluid_density > 0) && !(options.fluid_viscosity > 0)) return;
+  if (model.bodies[body].link == 0) return;
+  const Eigen::SelfAdjointEigenSolver<Mat3> axes(inertia.about_com);
+  DragBox box;
+  box.body = body;
+  box.X_BI.p = inertia.com;
+  box.X_BI.R = axes.eigenvectors();
+  if (box.X_BI.R.determinant() < 0) box.X_BI.R.col(0) *= -1;
+  const double sum = axes.eigenvalues().sum();
+  for (int i = 0; i < 3; ++i)
+    box.size[i] = std::sqrt(std::max(0.0, sum - 2 * axes.eigenvalues()[i]) * 6 / inertia.mass);
+  model.drag_boxes.push_back(box);
 }
 
 Transform ModelCompiler::reference_pose(int body) const {

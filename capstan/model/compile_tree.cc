@@ -267,6 +267,7 @@ void ModelCompiler::compile_links(const std::vector<const Body*>& ordered) {
         inertia.about_com = ((inertia.about_com + inertia.about_com.transpose()) / 2).eval();
       }
       model.bodies.back().mass = inertia.mass;
+      add_drag_box(scene.options, static_cast<int>(model.bodies.size()) - 1, inertia);
       add_inertia(inertia, entry.X_LB, &link_inertia[entry.link]);
       if (body->gravity_compensated) {
         Link& link = model.links[entry.link];

@@ -45,6 +45,8 @@ struct ModelCompiler {
   void compile_shapes();
   void compile_patches();
   void compile_sites();
+  void compile_site_actuators();
+  void add_drag_box(const Options& options, int body, const Inertia& inertia);
   void compile_transmissions();
   void compile_rods();
   void compile_soft_bodies();

@@ -26,6 +26,17 @@ void ModelCompiler::compute_fingerprint() {
     hash.add(actuator.gain);
     hash.add(actuator.bias.data(), sizeof actuator.bias);
   }
+  for (const SiteActuator& s : model.site_actuators) {
+    hash.add(static_cast<std::int64_t>(s.actuator));
+    hash.add(static_cast<std::int64_t>(s.body));
+    hash.add(s.X_BS.R.data(), sizeof s.X_BS.R);
+    hash.add(s.X_BS.p.data(), sizeof s.X_BS.p);
+    hash.add(s.gear.data(), sizeof s.gear);
+  }
+  if (!model.drag_boxes.empty()) {
+    const Options& o = model.options;
+    for (const double x : {o.fluid_density, o.fluid_viscosity, o.wind[0], o.wind[1], o.wind[2]}) hash.add(x);
+  }
   for (const ModelTendon& tendon : model.tendons) {
     hash.add(tendon.name);
     add_transmission(tendon.transmission);

@@ -126,6 +126,21 @@ struct ModelActuator {
   double control = 0;
 };
 
+// An actuator that pushes and turns a body at a site (Actuator::site).
+struct SiteActuator {
+  int actuator = 0;  // its force is that of this one, whose transmission is empty
+  int body = 0;
+  Transform X_BS;
+  Vec6 gear = Vec6::Zero();  // (force, torque), axes of the site
+};
+
+// A body as a fluid sees it: a box of its mass and moments (Options::fluid_density).
+struct DragBox {
+  int body = 0;
+  Transform X_BI;            // its centre of mass and principal axes
+  Vec3 size = Vec3::Zero();  // [m] edges along those
+};
+
 struct ModelConstraint {
   ConstraintType type = ConstraintType::ball;
   std::string name;
@@ -204,6 +219,8 @@ struct Model {
   std::vector<LimitedJoint> limited_joints;
   std::vector<ModelTendon> tendons;
   std::vector<ModelActuator> actuators;
+  std::vector<SiteActuator> site_actuators;
+  std::vector<DragBox> drag_boxes;
   std::vector<ModelConstraint> constraints;
   std::vector<ModelShape> shapes;
   std::vector<int> flexible_shapes;  // whose colliders change their form: Placement::flexible has them

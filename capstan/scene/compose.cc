@@ -192,6 +192,7 @@ void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
     actuator.name = rename(actuator.name);
     actuator.joint = rename(actuator.joint);
     actuator.tendon = rename(actuator.tendon);
+    actuator.site = rename(actuator.site);
     into->actuators.push_back(std::move(actuator));
   }
   for (Constraint constraint : model.constraints) {
@@ -225,10 +226,11 @@ void append_controls(Scene* into, const Scene& model, const Renamer& rename) {
                    [](const ControlPoint& a, const ControlPoint& b) { return a.time < b.time; });
   for (Sensor sensor : model.sensors) {
     sensor.name = rename(sensor.name);
-    sensor.joint = rename(sensor.joint);
-    sensor.actuator = rename(sensor.actuator);
-    sensor.site = rename(sensor.site);
-    sensor.body = sensor.body.empty() ? sensor.body : rename.body(sensor.body);
+    for (std::string* name : {&sensor.joint, &sensor.tendon, &sensor.actuator, &sensor.site, &sensor.shape,
+                              &sensor.relative_site, &sensor.other_shape})
+      *name = rename(*name);
+    for (std::string* body : {&sensor.body, &sensor.relative_body, &sensor.other_body})
+      if (!body->empty()) *body = rename.body(*body);
     into->sensors.push_back(std::move(sensor));
   }
 }

@@ -197,11 +197,12 @@ struct Tendon {
 // force = gain * u + bias[0] + bias[1] * length + bias[2] * velocity, clamped to force_range, where u is the
 // control clamped to control_range, length = gear * (q or tendon length), velocity its rate. The generalized
 // force is gear * force. Torque: gain 1. PD with stiffness kp, damping kd: gain kp, bias (0, -kp, -kd): u is
-// the target.
+// the target. On a site, gear is (force, torque) for each unit of force, in the axes of the site, as a
+// thruster or propeller exerts them; there is no length.
 struct Actuator {
   std::string name;
   Source where;
-  std::string joint, tendon;  // exactly one of them
+  std::string joint, tendon, site;  // exactly one of them
   Vec6 gear = (Vec6() << 1, 0, 0, 0, 0, 0)
                   .finished();  // scalar joints and tendons use gear[0] only; for ball
                                 // the first three act on the rotation, for free joints (force, torque)
@@ -262,8 +263,9 @@ struct SleepOptions {
 };
 
 struct Options {
-  Vec3 gravity = Vec3(0, 0, -9.81);  // [m/s^2]
-  double dt = 0.005;                 // [s]
+  Vec3 gravity = Vec3(0, 0, -9.81);        // [m/s^2]
+  Vec3 magnetic_field = Vec3(0, 5e-5, 0);  // [T] that magnetometers read, as long as files are in tesla
+  double dt = 0.005;                       // [s]
   Integrator integrator = Integrator::semi_implicit;
   ContactOptions contact;
   double tolerance = 1e-5;    // eps_r: relative momentum residual at which the contact problem is solved
@@ -272,6 +274,10 @@ struct Options {
   double duration = 5;            // [s] of a run, when the command line does not say
   bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)
+  // Air or water around all bodies, which brakes them as boxes of their inertia (docs/physics.md); 0: none.
+  double fluid_density = 0;      // [kg/m^3]
+  double fluid_viscosity = 0;    // [Pa s]
+  Vec3 wind = Vec3::Zero();      // [m/s] of the fluid, world axes
   bool balance_inertia = false;  // an inertia that breaks the triangle inequality is made possible, with a
                                  // warning (MJCF balanceinertia), instead of being an error
   bool operator==(const Options&) const = default;

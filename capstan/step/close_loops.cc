@@ -24,6 +24,7 @@ struct LoopWorkspace::Data {
   VecX d_all;                 // [dofs of the model] the change of positions
   VecX d;                     // [local dofs]
   std::vector<double> error;  // e, of all rows one after the other
+  std::vector<int> nonzero;   // dofs that a row of J has
   BlockPattern pattern;
   BlockCholesky cholesky;
 
@@ -106,8 +107,14 @@ bool LoopWorkspace::Data::factor(const Model& model, const Problem& problem) {
         Eigen::Map<MatX> block(a == b ? H.block(ta, ta) : H.pair_block(pair), rows.cols(), columns.cols());
         for (int r = 0; r < group.num_rows; ++r) {
           const double inverse = 1 / (kRelativeSoftness * problem.laws[group.law_begin + r].R);
-          for (int j = 0; j < columns.cols(); ++j)
-            block.col(j) += inverse * columns(r, j) * rows.row(r).transpose();
+          nonzero.clear();  // a loop moves with a few of its tree's dofs
+          for (int i = 0; i < rows.cols(); ++i)
+            if (rows(r, i) != 0) nonzero.push_back(i);
+          for (int j = 0; j < columns.cols(); ++j) {
+            if (columns(r, j) == 0) continue;
+            const double factor = inverse * columns(r, j);
+            for (const int i : nonzero) block(i, j) += factor * rows(r, i);
+          }
         }
         if (b < a) ++pair;
       }

@@ -2,56 +2,15 @@
 
 #include <fmt/core.h>
 
-#include "capstan/base/closest_name.h"
+#include <algorithm>
+
 #include "capstan/math/rotation.h"
-#include "capstan/model/inertia.h"
+#include "capstan/step/body_forces.h"
 #include "capstan/step/contact_forces.h"
 
 namespace capstan {
 
 namespace {
-
-// What is not kept while a tree sleeps, for nothing is solved for it.
-bool is_of_forces(SensorType type) {
-  return type == SensorType::force || type == SensorType::torque || type == SensorType::touch;
-}
-
-bool is_of_subtree(SensorType type) {
-  return type == SensorType::force || type == SensorType::torque || type == SensorType::subtree_com ||
-         type == SensorType::subtree_momentum;
-}
-
-std::vector<char> bodies_below(const Model& model, int root) {
-  std::vector<char> below(model.bodies.size(), 0);
-  for (std::size_t b = 0; b < below.size(); ++b) {  // parents come first
-    const int parent = model.bodies[b].parent;
-    below[b] = static_cast<int>(b) == root || (b > 0 && parent >= 0 && below[parent]);
-  }
-  return below;
-}
-
-// Each body alone, as compile() takes it: the model has them summed over links.
-void add_bodies(const Model& model, const Scene& scene, SensorSet* set) {
-  set->inertia.assign(model.bodies.size(), {});
-  set->is_weightless.assign(model.bodies.size(), 0);
-  std::vector<char> written(model.bodies.size(), 0);
-  for (const Body& body : scene.bodies) {
-    const int b = model.find_body(body.name);
-    if (b < 0) continue;
-    set->is_weightless[b] = body.gravity_compensated;
-    if (!body.inertia) continue;
-    set->inertia[b] = *body.inertia;
-    written[b] = 1;
-  }
-  for (const ShapeInstance& shape : scene.shapes) {
-    const int b = model.find_body(shape.body);
-    if (b > 0 && !written[b]) add_inertia(shape_inertia(shape), {}, &set->inertia[b]);
-  }
-  for (Inertia& inertia : set->inertia) {
-    if (scene.options.balance_inertia && inertia.mass > 0 && !why_impossible(inertia).empty())
-      inertia.about_com = inertia.about_com.trace() / 3 * Mat3::Identity();
-  }
-}
 
 // Velocity and acceleration of links about the origin of their tree (dynamics/tree.h), for one state.
 struct Kinematics {
@@ -101,15 +60,27 @@ struct Reader {
 
   Transform pose(int body) const { return body_pose(model, k.placement, body); }
 
-  // Mass, mass times centre, momentum of all below a body.
-  void sum(const std::vector<char>& below, double* mass, Vec3* moment, Vec3* momentum) const {
+  struct Sum {  // over all below a body
+    double mass = 0;
+    Vec3 moment = Vec3::Zero();    // mass times centre
+    Vec3 momentum = Vec3::Zero();  // linear, and
+    Vec3 angular = Vec3::Zero();   // angular about the world's origin
+  };
+  Sum sum(const std::vector<char>& below) const {
+    Sum all;
     for (std::size_t b = 1; b < below.size(); ++b) {
-      if (!below[b] || !(set.inertia[b].mass > 0)) continue;
-      const Vec3 com = pose(static_cast<int>(b)) * set.inertia[b].com;
-      *mass += set.inertia[b].mass;
-      *moment += set.inertia[b].mass * com;
-      *momentum += set.inertia[b].mass * motion_at(model, k, static_cast<int>(b), com).v;
+      const Inertia& inertia = set.inertia[b];
+      if (!below[b] || !(inertia.mass > 0)) continue;
+      const Transform X = pose(static_cast<int>(b));
+      const Vec3 com = X * inertia.com;
+      const Motion6 m = motion_at(model, k, static_cast<int>(b), com);
+      const Vec3 p = inertia.mass * m.v;
+      all.mass += inertia.mass;
+      all.moment += inertia.mass * com;
+      all.momentum += p;
+      all.angular += cross(com, p) + X.R * (inertia.about_com * (X.R.transpose() * m.w));
     }
+    return all;
   }
 
   // (torque about p_W, force) that the parent exerts on a body with all below it.
@@ -151,42 +122,116 @@ struct Reader {
     return object >= 0 && object < static_cast<int>(state.rest.size()) && state.rest[object].is_asleep();
   }
 
-  double touch(int body) const {
-    double sum = 0;
+  bool is_at(const SensorSet::Contact& at, int shape) const {
+    return (at.shape < 0 || at.shape == shape) && (at.body < 0 || at.body == model.shapes[shape].body);
+  }
+
+  // Calls each(contact, force) for the contacts of a sensor: with the force on what it is on.
+  template <class Each>
+  void each_contact(const SensorSet::Entry& e, const Each& each) const {
     for (const ContactForce& c : contacts) {
-      if (model.shapes[c.shape_a].body == body || model.shapes[c.shape_b].body == body) sum += c.normal_force;
+      if (is_at(e.on, c.shape_b) && is_at(e.other, c.shape_a)) {
+        each(c, c.force_W());
+      } else if (is_at(e.on, c.shape_a) && is_at(e.other, c.shape_b)) {
+        each(c, Vec3(-c.force_W()));
+      }
     }
-    return sum;
+  }
+
+  void read_contacts(const SensorSet::Entry& e, double* out) const {
+    const bool sleeps = e.on.is_any() ? e.index > 0 && is_asleep(e.index) : is_asleep(e.index);
+    if (sleeps) return;  // what it read last
+    Vec3 force = Vec3::Zero();
+    double normal = 0;
+    int count = 0;
+    each_contact(e, [&](const ContactForce& c, const Vec3& f) {
+      force += f;
+      normal += c.normal_force;
+      count += c.normal_force > 0;
+    });
+    if (e.type == SensorType::contact_force) {
+      Vec3::Map(out) = force;
+    } else {
+      *out = e.type == SensorType::touch ? normal : count;
+    }
+  }
+
+  // Sum of the actuators on each dof of a joint.
+  void read_joint_force(const ModelJoint& joint, int size, double* out) const {
+    VecX::Map(out, size).setZero();
+    for (std::size_t a = 0; a < model.actuators.size(); ++a) {
+      for (const Transmission::Term& term : model.actuators[a].transmission.terms) {
+        const int n = term.dof - joint.v;
+        if (n < 0 || n >= size) continue;
+        out[n] += term.coefficient *
+                  read_actuator(model, model.actuators[a], state.q, state.v, state.control[a]).force;
+      }
+    }
+    for (int n = 0; n < size; ++n) out[n] = std::clamp(out[n], -joint.effort_limit, joint.effort_limit);
   }
 
   void read(std::size_t i, double* out) const {
     const SensorSet::Entry& e = set.entries[i];
-    const auto put = [&](const Vec3& v) { Vec3::Map(out) = v; };
-    const bool on_joint = e.type == SensorType::joint_position || e.type == SensorType::joint_velocity;
-    const bool on_actuator = e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force;
     if (e.type == SensorType::clock) {
       *out = state.time;
-    } else if (on_joint) {
+    } else if (e.type == SensorType::joint_force) {
+      read_joint_force(model.joints[e.index], e.size, out);
+    } else if (is_of_joint(e.type)) {
       const ModelJoint& joint = model.joints[e.index];
       for (int n = 0; n < e.size; ++n)
         out[n] = e.type == SensorType::joint_position ? state.q[joint.q + n] : state.v[joint.v + n];
-    } else if (on_actuator) {
+    } else if (e.type == SensorType::tendon_position || e.type == SensorType::tendon_velocity) {
+      *out = 0;
+      for (const Transmission::Term& term : model.tendons[e.index].transmission.terms) {
+        const ModelDof& dof = model.dofs[term.dof];
+        *out +=
+            term.coefficient * (e.type == SensorType::tendon_position ? state.q[dof.q] : state.v[term.dof]);
+      }
+    } else if (e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force) {
       const ActuatorReading reading =
           read_actuator(model, model.actuators[e.index], state.q, state.v, state.control[e.index]);
       *out = e.type == SensorType::actuator_position   ? reading.length
              : e.type == SensorType::actuator_velocity ? reading.rate
                                                        : reading.force;
+    } else if (e.type >= SensorType::touch && e.type <= SensorType::contact_count) {
+      read_contacts(e, out);
+    } else if (e.type >= SensorType::subtree_com) {
+      read_subtree(e, set.below[i], out);
     } else {
-      read_frame(e, set.below[i], out, put);
+      read_frame(e, set.below[i], out);
     }
+    const double lowest = e.type == SensorType::range_finder ? -1 : -e.cutoff;  // -1: nothing is there
+    for (int n = 0; n < e.size; ++n) out[n] = std::clamp(out[n], lowest, e.cutoff);
   }
 
-  template <class Put>
-  void read_frame(const SensorSet::Entry& e, const std::vector<char>& below, double* out,
-                  const Put& put) const {
+  void read_subtree(const SensorSet::Entry& e, const std::vector<char>& below, double* out) const {
+    const Sum all = sum(below);
+    const bool has_mass = all.mass > 0;
+    const Vec3 com = has_mass ? Vec3(all.moment / all.mass) : pose(e.index).p;
+    Vec3::Map(out) = e.type == SensorType::subtree_com        ? com
+                     : e.type == SensorType::subtree_momentum ? all.momentum
+                     : e.type == SensorType::subtree_velocity ? Vec3(all.momentum / (has_mass ? all.mass : 1))
+                                                              : Vec3(all.angular - cross(com, all.momentum));
+  }
+
+  double range(const SensorSet::Entry& e, const Transform& X) const {
+    const SceneRayHit hit = cast_ray(model, k.placement, X.p, X.R.col(2), kInfinity, e.index);
+    return hit.shape < 0 ? -1 : hit.hit.distance;
+  }
+
+  void read_frame(const SensorSet::Entry& e, const std::vector<char>& below, double* out) const {
     if (is_of_forces(e.type) && is_asleep(e.index)) return;  // what it read last
-    const Transform X = pose(e.index) * e.X_BF;
-    const Motion6 m = motion_at(model, k, e.index, X.p);
+    const auto put = [&](const Vec3& v) { Vec3::Map(out) = v; };
+    Transform X = pose(e.index) * e.X_BF;
+    Motion6 m = motion_at(model, k, e.index, X.p);
+    if (e.relative.body >= 0) {  // as seen from there
+      const Transform X_WR = pose(e.relative.body) * e.relative.X_BF;
+      const Motion6 r = motion_at(model, k, e.relative.body, X_WR.p);
+      const Mat3 R_T = X_WR.R.transpose();
+      m.v = R_T * (m.v - r.v - cross(r.w, Vec3(X.p - X_WR.p)));
+      m.w = R_T * (m.w - r.w);
+      X = inverse(X_WR) * X;
+    }
     const Mat3 R_T = X.R.transpose();
     switch (e.type) {
       case SensorType::frame_position:
@@ -194,44 +239,42 @@ struct Reader {
       case SensorType::frame_quat:
         Vec4::Map(out) = quat_from_matrix(X.R);
         return;
+      case SensorType::frame_x_axis:
+        return put(X.R.col(0));
+      case SensorType::frame_y_axis:
+        return put(X.R.col(1));
+      case SensorType::frame_z_axis:
+        return put(X.R.col(2));
       case SensorType::frame_velocity:
         return put(m.v);
       case SensorType::frame_angular_velocity:
         return put(m.w);
+      case SensorType::frame_acceleration:
+        return put(m.a);
+      case SensorType::frame_angular_acceleration:
+        return put(m.alpha);
+      case SensorType::frame_proper_acceleration:
+        return put(m.a - model.options.gravity);
       case SensorType::velocimeter:
         return put(R_T * m.v);
       case SensorType::gyro:
         return put(R_T * m.w);
       case SensorType::accelerometer:
         return put(R_T * (m.a - model.options.gravity));
+      case SensorType::magnetometer:
+        return put(R_T * model.options.magnetic_field);
+      case SensorType::range_finder:
+        *out = range(e, X);
+        return;
       case SensorType::force:
         return put(R_T * wrench(below, X.p).tail<3>());
       case SensorType::torque:
         return put(R_T * wrench(below, X.p).head<3>());
-      case SensorType::touch:
-        *out = touch(e.index);
-        return;
-      default: {
-        double mass = 0;
-        Vec3 moment = Vec3::Zero(), momentum = Vec3::Zero();
-        sum(below, &mass, &moment, &momentum);
-        put(e.type == SensorType::subtree_momentum ? momentum : mass > 0 ? Vec3(moment / mass) : X.p);
-      }
+      default:
+        CAPSTAN_ASSERT(false);
     }
   }
 };
-
-// Parts of objects without joints have no acceleration that is known, and no inertia of their own.
-bool check_object(const Model& model, const Sensor& sensor, int body, Diagnostics* diagnostics) {
-  const int object = model.links[model.bodies[body].link].object;
-  if (object < 0 || model.objects[object].is_tree()) return true;
-  if (sensor.type != SensorType::accelerometer && !is_of_subtree(sensor.type)) return true;
-  diagnostics->error(sensor.where,
-                     fmt::format("sensor '{}' of type {} is on '{}', a part of something without joints",
-                                 sensor.name, sensor_info(sensor.type).name, model.bodies[body].name),
-                     "put it on a body, or measure position, velocity or touch there");
-  return false;
-}
 
 }  // namespace
 
@@ -240,81 +283,22 @@ std::vector<std::pair<std::string, std::string>> SensorSet::columns() const {
   constexpr const char* kQuat[] = {".w", ".x", ".y", ".z"};
   std::vector<std::pair<std::string, std::string>> list;
   for (const Entry& e : entries) {
-    const bool on_joint = e.type == SensorType::joint_position || e.type == SensorType::joint_velocity;
     for (int n = 0; n < e.size; ++n) {
-      const std::string part = e.size == 1   ? ""
-                               : on_joint    ? fmt::format(".{}", n + 1)
-                               : e.size == 4 ? kQuat[n]
-                                             : kAxes[n];
+      const std::string part = e.size == 1           ? ""
+                               : is_of_joint(e.type) ? fmt::format(".{}", n + 1)
+                               : e.size == 4         ? kQuat[n]
+                                                     : kAxes[n];
       list.emplace_back(e.name + part, e.unit.empty() ? "1" : e.unit);
     }
   }
   return list;
 }
 
-SensorSet make_sensors(const Model& model, const Scene& scene, const std::vector<Sensor>& sensors,
-                       Diagnostics* diagnostics) {
-  SensorSet set;
-  bool needs_inertia = false;
-  for (const Sensor& sensor : sensors) {
-    SensorSet::Entry e;
-    const SensorTypeInfo& type = sensor_info(sensor.type);
-    e.name = sensor.name;
-    e.unit = type.unit;
-    e.type = sensor.type;
-    e.size = type.size;
-    const std::string on = type.on;
-    std::string target;
-    if (on == "joint") {
-      target = sensor.joint;
-      e.index = model.find_joint(target);
-      if (e.index >= 0) {
-        const ModelJoint& joint = model.joints[e.index];
-        e.size =
-            e.type == SensorType::joint_position ? num_positions(joint.type) : num_velocities(joint.type);
-        if (e.size == 1) {
-          e.unit = joint.type == JointType::prismatic ? "m" : "rad";
-          if (e.type == SensorType::joint_velocity) e.unit += "/s";
-        }
-      }
-    } else if (on == "actuator") {
-      target = sensor.actuator;
-      e.index = model.find_actuator(target);
-    } else if (!on.empty() && sensor.site.empty()) {
-      target = sensor.body;
-      e.index = target == kWorld ? 0 : model.find_body(target);
-    } else if (!on.empty()) {
-      target = sensor.site;
-      e.index = -1;
-      for (const ModelSite& site : model.sites) {
-        if (site.name != target) continue;
-        e.index = site.body;
-        e.X_BF = site.X_BS;
-      }
-    }
-    if (e.index < 0 || (!on.empty() && target.empty())) {
-      diagnostics->error(
-          sensor.where,
-          fmt::format("sensor '{}' of type {} is on '{}', which does not exist", sensor.name, type.name,
-                      target),
-          on == "frame" ? "write the name of a site or body" : fmt::format("write the name of a {}", on));
-      continue;
-    }
-    if (on != "joint" && on != "actuator" && !check_object(model, sensor, e.index, diagnostics)) continue;
-    e.begin = set.size;
-    set.size += e.size;
-    needs_inertia = needs_inertia || is_of_subtree(e.type);
-    set.below.push_back(is_of_subtree(e.type) ? bodies_below(model, e.index) : std::vector<char>{});
-    set.entries.push_back(std::move(e));
-  }
-  if (needs_inertia) add_bodies(model, scene, &set);
-  return set;
-}
-
 void read_sensors(const Model& model, const SensorSet& sensors, const State& state,
                   const Workspace* workspace, const Input* input, VecX* values) {
   if (values->size() != sensors.size) values->setZero(sensors.size);
   Reader reader{model, sensors, state, input, Kinematics(model, state)};
+  if (workspace && adds_forces(model)) reader.input = &workspace->acting;
   if (workspace) calc_contact_forces(*workspace, &reader.contacts);
   for (std::size_t i = 0; i < sensors.entries.size(); ++i)
     reader.read(i, values->data() + sensors.entries[i].begin);

@@ -8,6 +8,7 @@
 #include "capstan/model/add_rod.h"
 #include "capstan/problem/gap.h"
 #include "capstan/step/balance.h"
+#include "capstan/step/body_forces.h"
 #include "capstan/step/solve_contacts.h"
 
 namespace capstan {
@@ -171,7 +172,10 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     ~Forget() { problem->deadline = nullptr; }
   } forget{&w->problem};
   try {
-    return take_step(model, options, input, deadline, state, w);
+    if (!adds_forces(model)) return take_step(model, options, input, deadline, state, w);
+    w->acting = input;
+    add_body_forces(model, *state, &w->acting_placement, &w->acting_velocity, &w->acting);
+    return take_step(model, options, w->acting, deadline, state, w);
   } catch (const Deadline::Passed& passed) {
     const std::string which = fmt::format("step {} at t = {:g} s", state->step, state->time);
     if (passed.stopped) throw StepStopped(which + " was given up on request");

@@ -72,7 +72,10 @@ struct Workspace {
   SleepWorkspace sleep;
   UnchangedWorkspace unchanged;
   std::shared_ptr<RigidMemory> rigid;  // impulses of the last step by a rigid model (solve_rigid.cc)
-  State next;                          // between steps: the state that the last one began with
+  Input acting;                        // what acts in the step, where the scene adds to it (body_forces.h)
+  Placement acting_placement;
+  Velocity acting_velocity;
+  State next;  // between steps: the state that the last one began with
   Threads threads;
 
   // In a .cc file: to move and to free all this is much code, which else every file would compile.

@@ -24,13 +24,17 @@ class LiveView::Shown : public viewer::Player {
       : model_(std::move(model)), state_(state), maker_(model_->model) {
     std::vector<LogColumn> numbers = log_numbers();
     numbers.push_back({"timing", "step.wall_time", "s"});
+    for (LogColumn& column : sensor_columns(model_->sensors)) numbers.push_back(std::move(column));
+    read_sensors(model_->model, model_->sensors, state_, nullptr, nullptr, &sensed_);
     set_scene(viewer::scene_message(model_->model, options, numbers, model_->model.options.duration, "live"));
     start(true);
   }
   ~Shown() override { stop(); }
 
-  void leave(const State& state, const Report& report, const Workspace* workspace, double wall) {
+  void leave(const State& state, const Report& report, const Workspace* workspace, const Input& input,
+             double wall) {
     const std::lock_guard lock(mutex_);
+    read_sensors(model_->model, model_->sensors, state, workspace, workspace ? &input : nullptr, &sensed_);
     advanced_ += std::max(0.0, state.time - state_.time);
     state_ = state;
     report_ = report;
@@ -59,8 +63,10 @@ class LiveView::Shown : public viewer::Player {
     const std::lock_guard lock(mutex_);
     VecX numbers;
     calc_log_numbers(model_->model, state_, report_, &numbers);
-    numbers.conservativeResize(numbers.size() + 1);
-    numbers[numbers.size() - 1] = wall_;
+    const Eigen::Index n = numbers.size();
+    numbers.conservativeResize(n + 1 + sensed_.size());
+    numbers[n] = wall_;
+    numbers.tail(sensed_.size()) = sensed_;
     return maker_.frame(state_, contacts_, numbers);
   }
 
@@ -70,6 +76,7 @@ class LiveView::Shown : public viewer::Player {
   State state_;
   Report report_;
   std::vector<RecordedContact> contacts_;
+  VecX sensed_;
   double wall_ = 0, advanced_ = 0;
   viewer::FrameMaker maker_;
 };
@@ -91,12 +98,12 @@ LiveView::~LiveView() {
   if (thread_.joinable()) thread_.join();
 }
 
-void LiveView::show(const State& state, const Report& report, const Workspace* workspace, double wall,
-                    bool is_last) {
+void LiveView::show(const State& state, const Report& report, const Workspace* workspace, const Input& input,
+                    double wall, bool is_last) {
   const double now = clock_seconds();
   if (!is_last && now - last_shown_ < kSpacing) return;
   last_shown_ = now;
-  player_->leave(state, report, workspace, wall);
+  player_->leave(state, report, workspace, input, wall);
 }
 
 void LiveView::set_pace(double pace) {

@@ -23,7 +23,8 @@ class LiveView {
 
   // After each step, and when the state was set (`workspace` null). Costs a look at the clock, and a copy of
   // the state 60 times a second. `is_last`: no step follows soon.
-  void show(const State& state, const Report& report, const Workspace* workspace, double wall, bool is_last);
+  void show(const State& state, const Report& report, const Workspace* workspace, const Input& input,
+            double wall, bool is_last);
 
   // [s] of the simulation for each second of the clock, at most; 0: as fast as steps are.
   void set_pace(double pace);

@@ -182,7 +182,7 @@ void PySimulation::take_steps(long count) {
 // Shows the state, and waits where it is ahead of the clock: true, with the Python error set, when a signal
 // ended that.
 bool PySimulation::show_step(bool is_last, double wall, SignalCheck* signals) {
-  view_->show(state_, report_, workspace_.get(), wall, is_last);
+  view_->show(state_, report_, workspace_.get(), input_, wall, is_last);
   for (double early = view_->seconds_early(state_.time); early > 0;
        early = view_->seconds_early(state_.time)) {
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(early, 0.05)));
@@ -229,7 +229,7 @@ void PySimulation::set_state(State state) {
   workspace_->rigid.reset();  // impulses of a rigid model, which are not of this state
   report_ = {};
   store();
-  if (view_) view_->show(state_, report_, nullptr, 0, true);
+  if (view_) view_->show(state_, report_, nullptr, {}, 0, true);
 }
 
 void PySimulation::set_time(double time) {
@@ -352,7 +352,8 @@ void PySimulation::record(const std::string& path, long every) {
   load();
   const Model& m = model_->model;
   if (is_hdf5_name(path)) {
-    recorder_ = std::make_unique<Hdf5Recorder>(path, m, model_->scene.file, options_);
+    recorder_ = std::make_unique<Hdf5Recorder>(path, m, model_->scene.file, options_,
+                                               logged_sensors(m, model_->scene));
   } else {
     const RecordingHeader header =
         recording_header(model_->scene, m, model_->scene.file, options_, m.options.duration);

@@ -1,6 +1,6 @@
-// Runs every console example of docs/cli.md: a line that begins with "$ " is a command, "# exit code n" says
-// how it ends (0 if not said), and the lines after it must be in what it prints, in this order. "..." stands
-// for any text, a line of it alone for any lines.
+// Runs every console example of docs/cli.md and docs/tutorial.md: a line that begins with "$ " is a command,
+// "# exit code n" says how it ends (0 if not said), and the lines after it must be in what it prints, in this
+// order. "..." stands for any text, a line of it alone for any lines.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -79,13 +79,23 @@ TEST(Matching, DotsStandForAnything) {
   EXPECT_FALSE(matches("x b", "... a b"));
 }
 
-TEST(Manual, EveryExampleDoesWhatItShows) {
-  const auto blocks = read_examples(read_text(CAPSTAN_SOURCE_DIR "/docs/cli.md"));
+// Files that a page shows, whose first line names them in a comment.
+void write_files(const std::string& text, const Folder& folder) {
+  static const std::regex file("```(yaml|csv)\n([^\n]*# (\\S+)\n[^`]*)```");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), file); it != std::sregex_iterator(); ++it)
+    std::ofstream(folder / it->str(3)) << it->str(2);
+}
+
+// Returns how many commands the page has.
+int run_examples(const std::string& page) {
+  const std::string text = read_text(std::string(CAPSTAN_SOURCE_DIR "/") + page);
+  const auto blocks = read_examples(text);
   const Folder folder;
+  if (page != "docs/cli.md") write_files(text, folder);
   int num_commands = 0;
   for (const auto& block : blocks) {
     for (const Example& example : block) {
-      SCOPED_TRACE("docs/cli.md:" + std::to_string(example.line) + ": " + example.command);
+      SCOPED_TRACE(page + ":" + std::to_string(example.line) + ": " + example.command);
       const Outcome outcome = folder.shell(example.command);
       EXPECT_EQ(outcome.code, example.code) << outcome.err;
       std::vector<std::string> printed;
@@ -102,7 +112,15 @@ TEST(Manual, EveryExampleDoesWhatItShows) {
       ++num_commands;
     }
   }
-  EXPECT_GE(num_commands, 15);
+  return num_commands;
+}
+
+TEST(Manual, EveryExampleDoesWhatItShows) {
+  EXPECT_GE(run_examples("docs/cli.md"), 15);
+}
+
+TEST(Manual, EveryStepOfTheTutorialDoesWhatItShows) {
+  EXPECT_EQ(run_examples("docs/tutorial.md"), 7);
 }
 
 TEST(Manual, NamesEveryOption) {

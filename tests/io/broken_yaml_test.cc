@@ -184,8 +184,9 @@ TEST(BrokenYaml, FilesThatAreNotScenes) {
   } cases[] = {
       {"empty.yaml", "", "is empty"},
       {"blank.yaml", " \n\n", "has only blanks"},
-      {"robot.xml", "<?xml version='1.0'?>\n<!-- a > b --><sdf version='1.6'/>",
-       "has the root element <sdf>"},
+      {"robot.xml", "<?xml version='1.0'?>\n<!-- a > b --><collada version='1.6'/>",
+       "has the root element <collada>"},
+      {"empty.sdf", "<sdf version='1.7'/>", "has neither a <world> nor a <model>"},
       {"text.xml", "hello", "has no root element"},
       {"text.txt", "hello", "is not a scene of a known kind"},
       {"part.stl", "solid\nendsolid\n", "is a mesh, not a scene"},

@@ -127,7 +127,7 @@ TEST_F(ForgedTest, Recordings) {
       {"option of the step is inf", [](Parts& p) { p.header.options.contact.beta = kInfinity; }},
       {"option of the step is -1", [](Parts& p) { p.header.options.sleep.time = -1; }},
       {"option of the step is 9", [](Parts& p) { p.header.options.integrator = static_cast<Integrator>(9); }},
-      {"numbers, not",
+      {"numbers before those of sensors, not",
        [](Parts& p) {
          p.header.numbers.resize(1);
          for (RecordedFrame& f : p.frames) f.numbers.setZero(1);

@@ -219,6 +219,53 @@ TEST(MeshFile, BrokenFilesSayWhatIsWrong) {
   }
 }
 
+// glTF 2.0: a tetrahedron of 3 dm with 16-bit indices, in a node that is moved, turned and mirrored within
+// one that scales; and a strip of two triangles that no node shows.
+std::string glb(const std::string& change_from = "", const std::string& change_to = "") {
+  std::string json =
+      R"({"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[1]}],)"
+      R"("nodes":[{"mesh":0,"translation":[1,0,0],"rotation":[0,0,0.7071067811865476,0.7071067811865476],"scale":[1,1,-1]},)"
+      R"({"children":[0],"matrix":[2,0,0,0, 0,2,0,0, 0,0,2,0, 0,0,5,1]}],)"
+      R"("meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1}]},{"primitives":[{"attributes":{"POSITION":0},"mode":5}]}],)"
+      R"("accessors":[{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3"},{"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}],)"
+      R"("bufferViews":[{"buffer":0,"byteLength":48},{"buffer":0,"byteOffset":48,"byteLength":24}],"buffers":[{"byteLength":72}]})";
+  if (!change_from.empty()) json.replace(json.find(change_from), change_from.size(), change_to);
+  while (json.size() % 4 != 0) json += ' ';
+  const float positions[12] = {0, 0, 0, 0.3f, 0, 0, 0, 0.3f, 0, 0, 0, 0.3f};
+  const std::uint16_t indices[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+  std::string binary(72, 0);
+  std::memcpy(binary.data(), positions, 48);
+  std::memcpy(binary.data() + 48, indices, 24);
+  const auto word = [](std::size_t x) {
+    const auto value = static_cast<std::uint32_t>(x);
+    return std::string(reinterpret_cast<const char*>(&value), 4);
+  };
+  return "glTF" + word(2) + word(28 + json.size() + binary.size()) + word(json.size()) + "JSON" + json +
+         word(binary.size()) + std::string("BIN\0", 4) + binary;
+}
+
+TEST(MeshFile, Gltf) {
+  const Result result = read("tet.glb", glb());
+  EXPECT_EQ(result.diagnostics.text(), "");
+  ASSERT_TRUE(result.mesh);
+  ASSERT_EQ(result.mesh->triangles.size(), 4u);
+  const VolumeProperties volume = volume_properties(*result.mesh);
+  EXPECT_NEAR(volume.volume, 0.6 * 0.6 * 0.6 / 6, 1e-8);  // 32-bit numbers
+  // (x, y, z) -> (1 - y, x, -z), then twice that and 5 m up.
+  EXPECT_LT((volume.centroid - Vec3(2 - 0.15, 0.15, 5 - 0.15)).norm(), 1e-7);
+  const auto broken = [&](const std::string& from, const std::string& to) {
+    return read("bad.glb", glb(from, to)).diagnostics.text();
+  };
+  EXPECT_NE(broken("\"count\":12", "\"count\":13").find("reaches beyond its numbers"), std::string::npos);
+  EXPECT_NE(broken("\"count\":4,", "\"count\":3,").find("a vertex that it does not have"), std::string::npos);
+  EXPECT_NE(broken("\"children\":[0]", "\"children\":[1]").find("within each other"), std::string::npos);
+  EXPECT_NE(broken("\"mesh\":0", "\"mesh\":7").find("names a mesh"), std::string::npos);
+  EXPECT_NE(broken("\"scene\":0", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]")
+                .find("needs the extension 'KHR_draco_mesh_compression'"),
+            std::string::npos);
+  EXPECT_NE(read("no.glb", "glTF nothing").diagnostics.text().find("is no .glb file"), std::string::npos);
+}
+
 TEST(MeshFile, MissingFoldersScaleAndLimits) {
   Diagnostics diagnostics;
   EXPECT_FALSE(read_mesh("/no/such/hand.stl", Vec3::Ones(), kReferrer, 10, &diagnostics));
@@ -238,8 +285,11 @@ TEST(MeshFile, TruncationsAndMutationsNeverCrash) {
   const struct {
     const char* name;
     std::string bytes;
-  } files[] = {
-      {"f.obj", kCubeObj}, {"f.stl", binary_stl(box)}, {"t.stl", ascii_stl(box)}, {"f.msh", msh(box)}};
+  } files[] = {{"f.obj", kCubeObj},
+               {"f.stl", binary_stl(box)},
+               {"t.stl", ascii_stl(box)},
+               {"f.msh", msh(box)},
+               {"f.glb", glb()}};
   std::mt19937 random(5);
   for (const auto& file : files) {
     for (int i = 0; i < 400; ++i) {

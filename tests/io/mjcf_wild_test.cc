@@ -14,6 +14,19 @@ const std::string kNotched =
     "2 10 1 10 "
     "9 2 3 11 2 11 10 3 4 12 3 12 11 4 5 13 4 13 12 5 6 14 5 14 13 6 7 15 6 15 14 7 0 8 7 8 15'";
 
+// Looked for beside the main file, then beside the file that names them.
+TEST_F(Mjcf, IncludesAndMeshesOfIncludedFiles) {
+  folder.write(
+      "parts/inc.xml",
+      "<mujoco><include file='deep/more.xml'/><asset><mesh name='t' file='tet.obj'/></asset></mujoco>");
+  folder.write("parts/deep/more.xml", "<mujoco><worldbody><geom name='g' size='1'/></worldbody></mujoco>");
+  folder.write("parts/tet.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+  const Scene scene =
+      read("<include file='parts/inc.xml'/><worldbody><geom type='mesh' mesh='t'/></worldbody>");
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_EQ(scene.shapes.size(), 2u);
+}
+
 TEST_F(Mjcf, MeshesWeighWhatMujocoSays) {
   struct Rule {
     const char* name;
@@ -190,20 +203,21 @@ TEST_F(Mjcf, ManyPairs) {
 }
 
 TEST_F(Mjcf, SensorsThatAreUnderstood) {
-  const Scene scene =
-      read(R"(<worldbody><body name="b"><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
+  const Scene scene = read(
+      R"(<worldbody><body name="b"><joint name="j"/><geom name="g" size=".1"/><site name="s"/></body></worldbody>
     <actuator><motor name="m" joint="j"/></actuator><sensor><jointpos name="p" joint="j"/><actuatorfrc actuator="m"/>
     <framepos objtype="site" objname="s"/><frameangvel objtype="xbody" objname="b"/><touch site="s"/><clock/>
     <rangefinder name="r" site="s"/><framepos objtype="geom" objname="g"/></sensor>)");
   EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
-  ASSERT_EQ(scene.sensors.size(), 6u);
+  ASSERT_EQ(scene.sensors.size(), 8u);
+  EXPECT_EQ(scene.sensors[6].type, SensorType::range_finder);
+  EXPECT_EQ(scene.sensors[7].shape, "g");
   EXPECT_EQ(scene.sensors[0].name, "p");
   EXPECT_EQ(scene.sensors[1].name, "actuatorfrc_1");
   EXPECT_EQ(scene.sensors[3].body, "b");
-  EXPECT_TRUE(says(diagnostics, "<rangefinder> 'r' is a sensor that is not supported"));
-  EXPECT_TRUE(says(diagnostics, "is on a geom, which is not supported"));
+  EXPECT_TRUE(says(diagnostics, "<rangefinder> sees geoms that collide"));
   EXPECT_TRUE(says(diagnostics, "<touch> sums the contacts of the whole body"));
-  EXPECT_EQ(diagnostics.num_warnings(), 3) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
 }
 
 }  // namespace

@@ -253,6 +253,43 @@ TEST_F(RecordingTest, DamageIsFound) {
   EXPECT_GT(refused, 150);
 }
 
+// Sensors, with what acted from outside, and the forces of actuators are the last numbers of a frame.
+TEST_F(RecordingTest, HoldsWhatSensorsRead) {
+  Diagnostics diagnostics;
+  const Scene scene = read_yaml_text(R"(capstan: 1
+bodies: [{name: b, joint: {type: prismatic, axis: [1, 0, 0]}, inertia: {mass: 2, moments: [1, 1, 1]}}]
+actuators: [{name: push, type: torque, joint: b, control: 6}]
+sensors: [{name: a, type: accelerometer, body: b}, {name: f, type: force, body: b}])",
+                                     {}, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  const Model model = compile(scene);
+  {
+    RecordingWriter writer(path_, model, recording_header(scene, model, "", step_options(model), 1));
+    State state = initial_state(model);
+    Workspace workspace = make_workspace(model);
+    writer.append(state, {}, nullptr, 0);
+    Input input;
+    input.body_forces.push_back({1, Vec3::Zero(), Vec3(4, 5, 0), Vec3::Zero()});
+    writer.note_input(state, input);
+    const Report report = step(model, step_options(model), input, &state, &workspace);
+    writer.append(state, report, &workspace, 0);
+  }
+  Recording recording(path_);
+  const std::vector<LogColumn>& numbers = recording.header().numbers;
+  std::map<std::string, double> first, second;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    first[numbers[i].name] = recording.frame(0).numbers[static_cast<int>(i)];
+    second[numbers[i].name] = recording.frame(1).numbers[static_cast<int>(i)];
+  }
+  EXPECT_EQ(numbers.back().group, "sensor");
+  EXPECT_EQ(numbers.back().name, "push.force");
+  EXPECT_NEAR(first["a.z"], 9.81, 1e-12);
+  EXPECT_NEAR(second["a.x"], 5, 1e-9);       // (6 + 4) N on 2 kg
+  EXPECT_NEAR(second["f.x"], 10 - 4, 1e-9);  // of which 4 come from outside
+  EXPECT_NEAR(second["f.y"], -5, 1e-9);
+  EXPECT_EQ(second["push.force"], 6);
+}
+
 TEST_F(RecordingTest, WhatIsNoRecordingIsToldSo) {
   rewrite("capstan: 1\n");
   EXPECT_FALSE(is_recording(path_));

@@ -451,7 +451,7 @@ TEST(CompileErrors, OfTendonsAndActuators) {
           {"actuator twice", [](Scene& s) { s.actuators.push_back(s.actuators[0]); },
            "actuator 'motor' is defined twice"},
           {"neither", [](Scene& s) { s.actuators[0].joint = ""; },
-           "actuator 'motor' must act on exactly one of a joint and a tendon"},
+           "actuator 'motor' must act on exactly one of a joint, a tendon and a site"},
           {"both", [](Scene& s) { s.actuators[0].tendon = "rope"; }, "must act on exactly one of"},
           {"joint", [](Scene& s) { s.actuators[0].joint = "rail"; },
            "the joint of actuator 'motor' is joint 'rail', which does not exist"},

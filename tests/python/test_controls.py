@@ -212,8 +212,15 @@ ARM = """<mujoco><compiler angle="radian"/>
 <geom type="box" size=".05 .04 .03" mass=".3"/><site name="s" pos=".01 .02 .03" quat="1 .2 .3 .4"/></body></body></body>
 <body name="f" pos="1 1 1"><freejoint name="free"/><geom type="box" size=".1 .2 .3" pos=".1 0 0" mass="2"/>
 <site name="t" pos=".1 .2 .3" quat="1 -.2 .3 .1"/></body></worldbody>
-<actuator><motor name="m" joint="h" gear="2"/><position name="p" joint="s" kp="30"/></actuator>
-<sensor><jointpos name="jp" joint="h"/><jointvel name="jv" joint="s"/><ballquat name="bq" joint="k"/>
+<tendon><fixed name="ten"><joint joint="h" coef="2"/><joint joint="s" coef="-1"/></fixed></tendon>
+<actuator><motor name="m" joint="h" gear="2"/><position name="p" joint="s" kp="30"/><motor name="tm" tendon="ten"/></actuator>
+<sensor><jointactuatorfrc name="jf" joint="h"/><tendonpos name="tp" tendon="ten"/><tendonvel name="tv" tendon="ten"/>
+<magnetometer name="mg" site="s"/><framexaxis name="fx" objtype="site" objname="s"/><framezaxis name="fz" objtype="xbody" objname="c"/>
+<framepos name="fb" objtype="body" objname="a"/><framelinvel name="fl" objtype="body" objname="f"/>
+<framelinacc name="fa" objtype="site" objname="t"/><frameangacc name="fn" objtype="site" objname="s"/>
+<framepos name="rp" objtype="site" objname="s" reftype="site" refname="t"/><framequat name="rq" objtype="site" objname="s" reftype="xbody" refname="f"/>
+<framelinvel name="rv" objtype="site" objname="s" reftype="site" refname="t"/><frameangvel name="rw" objtype="site" objname="s" reftype="site" refname="t"/>
+<subtreelinvel name="sv" body="a"/><subtreeangmom name="sm" body="a"/><jointpos name="jp" joint="h"/><jointvel name="jv" joint="s"/><ballquat name="bq" joint="k"/>
 <actuatorpos name="ap" actuator="m"/><actuatorvel name="av" actuator="p"/><actuatorfrc name="af" actuator="p"/>
 <framepos name="fp" objtype="site" objname="s"/><framequat name="fq" objtype="site" objname="t"/>
 <framelinvel name="fv" objtype="site" objname="t"/><frameangvel name="fw" objtype="xbody" objname="b"/>
@@ -253,7 +260,7 @@ def test_sensors_agree_with_mujoco():
         for i in range(theirs.nsensor):
             name, value = theirs.sensor(i).name, data.sensordata[theirs.sensor_adr[i]:][:theirs.sensor_dim[i]]
             mine = np.atleast_1d(readings[name])
-            if name in ("fq", "bq") and mine @ value < 0:
+            if name in ("fq", "bq", "rq") and mine @ value < 0:
                 mine = -mine
             np.testing.assert_allclose(mine, value, atol=2e-5, rtol=1e-6, err_msg=name)
 
@@ -274,3 +281,97 @@ def test_touch_agrees_with_mujoco():
     assert readings["touch"] == pytest.approx(4 * 9.81, rel=1e-5) == pytest.approx(data.sensor("touch").data[0], rel=1e-3)
     np.testing.assert_allclose(readings["force"], data.sensor("force").data, atol=1e-3)
     np.testing.assert_allclose(readings["imu"], data.sensor("imu").data, atol=1e-3)
+
+
+def test_ranges_and_contact_pairs_agree_with_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><option timestep="0.002" magnetic="0.1 -0.2 0.3"/><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+<geom name="ball" type="sphere" size=".3" pos="2 0.1 .2"/><geom type="cylinder" size=".2 .5" pos="0 -3 .1"/>
+<body name="b" pos="0 0 .1"><freejoint/><geom name="g" type="box" size=".1 .1 .1" mass="3"/>
+<site name="x" zaxis="1 0 0"/><site name="y" zaxis="0 -1 0.1"/><site name="down" zaxis="0.1 0.2 -1"/><site name="up"/></body>
+<body name="top" pos="0 0 .25"><freejoint/><geom name="h" type="box" size=".05 .05 .05" mass="1"/></body></worldbody>
+<sensor><rangefinder name="x" site="x"/><rangefinder name="y" site="y" cutoff="2.5"/><rangefinder name="down" site="down"/>
+<rangefinder name="up" site="up"/><magnetometer name="m" site="y"/>
+<contact name="n" body1="b" geom2="floor" data="found"/><contact name="f" body1="b" geom2="floor" data="force" reduce="netforce"/>
+<contact name="t" geom1="h" data="force" reduce="netforce"/><contact name="p" body1="b" body2="top" data="force" reduce="netforce"/>
+</sensor></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    for _ in range(1500):
+        mujoco.mj_step(theirs, data)
+    with pytest.warns(capstan.SceneWarning, match="geoms that collide"):
+        sim = make(text).run(3)
+    for i in range(theirs.nsensor):
+        name = theirs.sensor(i).name
+        np.testing.assert_allclose(np.atleast_1d(sim.sensors[name]), data.sensor(name).data, atol=2e-3, err_msg=name)
+
+
+DRONE = """<mujoco><option density="1.2" viscosity="0.002" wind="1 -2 0.5" gravity="0 0 -9.81"/><worldbody>
+<body name="x2" pos="0 0 1"><freejoint/><inertial pos=".02 .01 0" mass="1.3" diaginertia=".02 .03 .045"/>
+<site name="a" pos=".14 .18 .05"/><site name="b" pos="-.14 .18 .05" quat="1 .1 .2 0"/>
+<body name="arm" pos="0 0 -.1"><joint name="h" axis="0 1 0"/><geom type="box" size=".02 .03 .1" pos="0 0 -.1" mass=".4"/></body></body>
+<body name="s" pos="3 0 0"><joint name="slide" type="slide" axis="1 0 0"/><geom type="box" size=".1 .2 .3" mass="0.5"/></body></worldbody>
+<actuator><motor name="a" site="a" gear="0 0 1 0 0 -.02" ctrlrange="0 13"/><motor name="b" site="b" gear="0 0 1 0.1 0 .02" ctrlrange="0 13"/></actuator>
+</mujoco>"""
+
+
+def test_thrusters_and_drag_agree_with_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    theirs = mujoco.MjModel.from_xml_string(DRONE)
+    data = mujoco.MjData(theirs)
+    ours = capstan.Scene.from_string(DRONE)
+    random = np.random.default_rng(5)
+    for _ in range(5):  # accelerations at one state
+        mujoco.mj_resetData(theirs, data)
+        data.qvel[:] = random.normal(size=theirs.nv)
+        data.ctrl[:] = 20 * random.random(theirs.nu)
+        mujoco.mj_integratePos(theirs, data.qpos, random.normal(size=theirs.nv), 1)
+        R = np.zeros(9)
+        mujoco.mju_quat2Mat(R, data.qpos[3:7])
+        R = R.reshape(3, 3)
+        sim = capstan.Simulation(ours, dt=1e-7)
+        sim.q[:] = data.qpos
+        sim.v[:] = data.qvel
+        sim.v[3:6] = R @ data.qvel[3:6]
+        sim.control[:] = data.ctrl
+        before = sim.v.copy()
+        sim.step()
+        mujoco.mj_forward(theirs, data)
+        expected = data.qacc.copy()
+        expected[3:6] = R @ expected[3:6]  # of w in the world: dw/dt = R dw_body/dt
+        np.testing.assert_allclose((sim.v - before) / 1e-7, expected, atol=2e-4, rtol=1e-5)
+    mujoco.mj_resetData(theirs, data)  # and a second of the slide, blown by the wind
+    sim = capstan.Simulation(ours, dt=0.002)
+    data.qvel[-1] = -3
+    sim.v["slide"] = -3
+    for _ in range(500):
+        mujoco.mj_step(theirs, data)
+    sim.step(500)
+    assert sim.q["slide"] == pytest.approx(data.qpos[-1], abs=1e-9)
+
+
+def test_a_thruster_by_arithmetic():
+    sim = make("""capstan: 1
+options: {gravity: [0, 0, -10], dt: 0.001}
+bodies: [{name: b, joint: free, inertia: {mass: 2, moments: [0.1, 0.1, 0.1]}, sites: [{name: s, position: [0, 0, -1], rpy_deg: [0, 90, 0]}]}]
+actuators: [{name: jet, type: torque, site: s, gear: [0, 0, 3, 0, 0, 0.5], control: 4}]
+sensors: [{type: frame_acceleration, body: b}]
+""")
+    sim.step()
+    # 12 N along x at 1 m below the centre: a = 6 m/s^2, and a torque of -12 N m about y; 2 N m about x.
+    np.testing.assert_allclose(sim.v / 0.001, [6, 0, -10, 20, -120, 0], atol=1e-6)
+    np.testing.assert_allclose(sim.sensors["b.frame_acceleration"], [6, 0, -10], atol=0.2)  # it begins to turn
+
+
+def test_springdamper_is_that_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><option integrator="implicit"/><worldbody><body name="a" pos="0 0 2"><joint name="a" axis="0 1 0" springdamper="0.1 0.7" armature=".01"/>
+<geom type="box" size=".1 .1 .2" pos="0 0 .2" mass="1" contype="0" conaffinity="0"/>
+<body name="b" pos="0 0 .4"><joint name="b" axis="1 0 0" springdamper="0.05 1"/><geom type="box" size=".1 .1 .2" pos="0 0 .2" mass=".5" contype="0" conaffinity="0"/>
+</body></body></worldbody></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    scene = capstan.Scene.from_string(text).to_yaml()
+    for i, name in enumerate("ab"):
+        joint = re.search(rf'joints: \[{{name: "?{name}"?,[^}}]*', scene)[0]
+        assert float(re.search(r"stiffness: ([^,}]*)", joint)[1]) == pytest.approx(theirs.jnt_stiffness[i], rel=1e-9)
+        assert float(re.search(r"damping: ([^,}]*)", joint)[1]) == pytest.approx(theirs.dof_damping[i], rel=1e-9)

@@ -215,6 +215,121 @@ sensors: [{type: force, body: hand}]
   EXPECT_NEAR(read_all(model, scene, state, &workspace)["hand.force"][2], 9.81, 1e-6);
 }
 
+// Two boxes, 2 kg on 3 kg, on the ground; a wall 4 m away in the middle of whose way a shape of the sensor's
+// own body stands.
+TEST(Sensors, RangesFieldsAndPairs) {
+  const Scene scene = scene_of(R"(options: {magnetic_field: [0.3, -0.4, 0.5]}
+bodies:
+  - name: low
+    position: [0, 0, 0.1]
+    joint: free
+    shapes:
+      - {name: low_box, type: box, size: [0.2, 0.2, 0.2], mass: 3}
+      - {name: mast, type: box, size: [0.01, 0.01, 0.3], position: [0.095, 0, 0.25], mass: 0}
+    sites:
+      - {name: ahead, z_axis: [1, 0, 0]}
+      - {name: turned, rpy_deg: [0, 0, 90]}
+      - {name: away, z_axis: [0, -1, 0]}
+  - name: high
+    position: [0, 0, 0.25]
+    joint: free
+    shape: {name: high_box, type: box, size: [0.1, 0.1, 0.1], mass: 2}
+shapes:
+  - {name: ground, type: plane}
+  - {name: wall, type: box, size: [0.1, 10, 10], position: [4, 0, 0]}
+sensors:
+  - {name: ahead, type: range_finder, site: ahead}
+  - {name: near, type: range_finder, site: ahead, cutoff: 1.5}
+  - {name: away, type: range_finder, site: away, cutoff: 0.5}
+  - {name: field, type: magnetometer, site: turned}
+  - {name: on_high, type: contact_force, body: high}
+  - {name: high_on_low, type: contact_force, body: low, other_body: high}
+  - {name: all_on_low, type: contact_force, shape: low_box}
+  - {name: high_on_any, type: contact_force, other_shape: high_box}
+  - {name: wall, type: contact_force, shape: wall, other_body: low}
+  - {name: pairs, type: contact_count, body: low, other_shape: ground}
+  - {name: none, type: contact_count, body: high, other_shape: ground}
+  - {name: pressed, type: touch, body: low, other_body: high}
+  - {name: all, type: touch, shape: low_box}
+  - {name: seen, type: frame_position, body: high, relative_site: turned}
+  - {name: gap, type: frame_position, shape: mast, relative_body: high}
+  - {name: still, type: frame_acceleration, body: low}
+  - {name: g, type: frame_proper_acceleration, body: low}
+  - {name: up, type: frame_y_axis, site: away}
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  for (int i = 0; i < 600; ++i) step(model, step_options(model), {}, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace);
+  const auto expect = [&](const std::string& name, const Vec3& expected, double tolerance) {
+    const Vec3 value = Vec3::Map(values[name].data());
+    EXPECT_NEAR((value - expected).norm(), 0, tolerance) << name << ": " << value.transpose();
+  };
+  EXPECT_NEAR(values["ahead"][0], 3.95, 1e-3);
+  EXPECT_EQ(values["near"][0], 1.5);
+  EXPECT_EQ(values["away"][0], -1);
+  expect("field", {-0.4, -0.3, 0.5}, 1e-3);
+  expect("on_high", {0, 0, 2 * 9.81}, 1e-3);
+  expect("high_on_low", {0, 0, -2 * 9.81}, 1e-3);
+  expect("all_on_low", {0, 0, 3 * 9.81}, 1e-3);
+  expect("high_on_any", {0, 0, -2 * 9.81}, 1e-3);
+  expect("wall", Vec3::Zero(), 0);
+  EXPECT_EQ(values["pairs"][0], 4);
+  EXPECT_EQ(values["none"][0], 0);
+  EXPECT_NEAR(values["pressed"][0], 2 * 9.81, 1e-3);
+  EXPECT_NEAR(values["all"][0], 7 * 9.81, 1e-3);
+  expect("seen", {0, 0, 0.15}, 1e-3);
+  expect("gap", {0.095, 0, 0.1}, 1e-3);
+  expect("still", Vec3::Zero(), 1e-4);
+  expect("g", {0, 0, 9.81}, 1e-4);
+  EXPECT_NEAR(std::abs(values["up"][0]) + std::abs(values["up"][2]), 1, 1e-3);
+}
+
+// Joint forces are those of all actuators on it, within its limit; a tendon is the sum it is written as; a
+// pair of bodies that turn about each other has spin about their common centre only.
+TEST(Sensors, JointsTendonsAndSpin) {
+  const Scene scene = scene_of(R"(options: {gravity: [0, 0, 0], dt: 0.001}
+bodies:
+  - name: a
+    joint: {name: slide, type: prismatic, axis: [1, 0, 0], effort_limit: 5}
+    inertia: {mass: 1, moments: [0.1, 0.1, 0.1]}
+    children:
+      - name: b
+        joint: {name: turn, type: revolute, axis: [0, 0, 1], initial: 0.5, initial_velocity: 2}
+        inertia: {mass: 3, com: [0.4, 0, 0], moments: [0.01, 0.02, 0.03]}
+tendons: [{name: t, joints: {slide: 2, turn: -1}}]
+actuators:
+  - {name: push, type: torque, joint: slide, gear: 2, control: 3}
+  - {name: pull, type: torque, joint: slide, control: -2.5}
+  - {name: wind, type: torque, joint: turn, control: 0.25}
+sensors:
+  - {type: joint_force, joint: slide}
+  - {type: joint_force, joint: turn}
+  - {type: tendon_position, tendon: t}
+  - {type: tendon_velocity, tendon: t}
+  - {type: subtree_velocity, body: a}
+  - {type: subtree_angular_momentum, body: a}
+  - {name: com, type: frame_position, body: b, at_com: true}
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  auto values = read_all(model, scene, state);
+  EXPECT_NEAR(values["slide.joint_force"][0], 3.5, 1e-12);  // 2 * 3 - 2.5
+  EXPECT_NEAR(values["turn.joint_force"][0], 0.25, 1e-12);
+  EXPECT_NEAR(values["t.tendon_position"][0], -0.5, 1e-12);
+  EXPECT_NEAR(values["t.tendon_velocity"][0], -2, 1e-12);
+  const double c = std::cos(0.5), s = std::sin(0.5), w = 2, r = 0.4;
+  EXPECT_NEAR(values["a.subtree_velocity"][0], 3.0 / 4 * -w * r * s, 1e-12);
+  EXPECT_NEAR(values["a.subtree_velocity"][1], 3.0 / 4 * w * r * c, 1e-12);
+  // The spin of b, and the reduced mass of 1 and 3 kg on the arm r.
+  EXPECT_NEAR(values["a.subtree_angular_momentum"][2], 0.03 * w + 0.75 * r * r * w, 1e-12);
+  EXPECT_NEAR(values["com"][0], r * c, 1e-12);
+  EXPECT_NEAR(values["com"][1], r * s, 1e-12);
+  state.control[0] = 6;  // 12 - 2.5 is more than the joint may take
+  EXPECT_EQ(read_all(model, scene, state)["slide.joint_force"][0], 5);
+}
+
 TEST(Sensors, KeepForcesInSleep) {
   const Scene scene = scene_of(R"(options: {sleep: true}
 bodies: [{name: b, position: [0, 0, 0.1], joint: free, shape: {type: box, size: [0.2, 0.2, 0.2], mass: 2}}]
@@ -253,6 +368,10 @@ TEST(Sensors, MistakesAreTold) {
   EXPECT_NE(problems("{type: gyro}").find("is on nothing; write 'site: ...' or 'body: ...'"),
             std::string::npos);
   EXPECT_NE(problems("{body: b}").find("a sensor has no type"), std::string::npos);
+  EXPECT_NE(problems("{type: contact_force}").find("write 'body: ...' or 'shape: ...'"), std::string::npos);
+  EXPECT_NE(problems("{type: contact_force, body: b, other_shape: x}").find("on the unknown shape 'x'"),
+            std::string::npos);
+  EXPECT_NE(problems("{type: gyro, body: b, relative_body: b}").find("relative_body"), std::string::npos);
   EXPECT_NE(problems("{type: clock, name: c}\n  - {type: clock, name: c}").find("two sensors 'c'"),
             std::string::npos);
 }

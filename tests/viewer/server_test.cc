@@ -413,6 +413,58 @@ TEST_F(ServerTest, ManyConnectionsAndOnesThatNeverReadCostLittle) {
   EXPECT_LT(resident_kilobytes() - before, 64 * 1024);
 }
 
+// What sensors read is among the numbers that pages plot, by name, and goes back with the run.
+TEST(LiveSensors, AreNumbersOfFrames) {
+  Diagnostics diagnostics;
+  const Scene scene = read_yaml_text(
+      "capstan: 1\noptions: {dt: 0.01}\nbodies: [{name: b, joint: {type: prismatic, axis: [0, 0, 1]}, "
+      "inertia: "
+      "{mass: 1, moments: [1, 1, 1]}}]\nactuators: [{name: up, type: torque, joint: b, control: "
+      "3}]\nsensors: "
+      "[{name: speed, type: joint_velocity, joint: b}]\n",
+      {}, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  const Model model = compile(scene);
+  const auto player =
+      simulate_live(model, step_options(model), initial_state(model), {}, {}, logged_sensors(model, scene));
+  ServerOptions options;
+  options.token = kToken;
+  int first = 0;
+  options.on_first_viewer = [&] { first += player->command({{"command", "step"}}).empty(); };
+  Server server(options, player.get());
+  player->start(false);
+  std::thread thread([&] { server.run(); });
+  {
+    Client client(server.port(), kToken);
+    const Json names = client.next("scene")["numbers"];
+    ASSERT_GE(names.size(), 2u);
+    EXPECT_EQ(names[names.size() - 2]["name"], "speed");
+    EXPECT_EQ(names[names.size() - 2]["unit"], "m/s");
+    EXPECT_EQ(names[names.size() - 1]["name"], "up.force");
+    const auto number = [&](const Json& frame, std::size_t from_end) {
+      const auto& bytes = frame["numbers"].get_binary();
+      double x;
+      std::memcpy(&x, bytes.data() + bytes.size() - from_end * sizeof x, sizeof x);
+      return x;
+    };
+    Json frame = client.next("frame");
+    while (frame["step"] != 1) frame = client.next("frame");
+    EXPECT_NEAR(number(frame, 2), (3 - 9.81) * 0.01, 1e-12);
+    EXPECT_EQ(number(frame, 1), 3);
+    Client second(server.port(), kToken);
+    second.next("scene");
+    client.send({{"command", "reset"}});
+    do {
+      frame = client.next("frame");
+    } while (frame["step"] != 0);
+    EXPECT_EQ(number(frame, 2), 0);
+  }
+  server.stop();
+  thread.join();
+  player->stop();
+  EXPECT_EQ(first, 1);  // once, not for every page
+}
+
 TEST_F(ServerTest, WhoIsBehindGetsTheNewestFrame) {
   Client client(port(), kToken);
   client.next("frame");

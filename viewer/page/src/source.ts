@@ -44,12 +44,8 @@ export class ReplaySource implements Source {
     const tick = (now: number) => {
       if (this.playing) {
         this.clock += ((now - this.last) / 1000) * this.speed;
-        if (this.clock >= scene.end!) {
-          this.clock = scene.end!;
-          this.playing = false;
-          this.tell();
-        }
-        this.show(this.find(this.clock));
+        this.show(this.find(Math.min(this.clock, scene.end!)));
+        if (this.clock >= scene.end!) this.clock = scene.start!; // again, after its end was shown
       }
       this.last = now;
       requestAnimationFrame(tick);

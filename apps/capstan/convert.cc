@@ -1,0 +1,40 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "apps/capstan/commands.h"
+#include "capstan/io/output_file.h"
+#include "capstan/io/read.h"
+#include "capstan/io/write_yaml.h"
+
+namespace capstan::cli {
+
+// Any scene file as a YAML scene, read back to make sure that it is the same model.
+int convert(const ConvertOptions& o) {
+  const std::filesystem::path out = o.out;
+  if (out.extension() != ".yaml" && out.extension() != ".yml")
+    throw UsageError(fmt::format("'{}' is not a .yaml file, which is what scenes are written as", o.out));
+  const LoadedScene loaded = load(o.scene, o.strict);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(loaded.path, out, ignored))
+    throw UsageError(fmt::format("'{}' would be overwritten by what is read from it", o.out));
+  tell_warnings(loaded);
+  Diagnostics diagnostics;
+  if (!save_yaml(loaded.scene, o.out, &diagnostics))
+    throw OutputError(o.out,
+                      diagnostics.list.empty() ? "it cannot be written" : diagnostics.list.back().what);
+  const Model back = compile(read_scene(o.out));
+  if (back.fingerprint != loaded.model.fingerprint) {
+    throw InputError(Source{o.out, 0}, "the scene that was written is not the same model",
+                     "report this scene as a bug");
+  }
+  const std::size_t meshes = meshes_of(loaded.scene).size();
+  if (!o.quiet) {
+    fmt::print("{}: {} bodies, {} joints, {} shapes{}\n", o.out, loaded.model.bodies.size() - 1,
+               loaded.model.joints.size(), loaded.model.shapes.size(),
+               meshes > 0 ? fmt::format(", {} meshes beside it", meshes) : "");
+  }
+  return kOk;
+}
+
+}  // namespace capstan::cli
