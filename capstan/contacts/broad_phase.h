@@ -28,11 +28,13 @@ struct BroadPhaseCollider {
   int body = -1;           // colliders of the same body never pair
   bool is_static = false;  // two static colliders never pair
   unsigned group_bits = 1, mask_bits = 1;
+  std::uint8_t kind = 1, meets = 1;  // bits: what it is, and the kinds that it may touch
 };
 
-// Two colliders pair when a.group & b.mask or b.group & a.mask, on different bodies, not both static.
+// Two colliders pair when a.group & b.mask or b.group & a.mask, and their kinds meet, on different bodies,
+// not both static.
 inline bool may_pair(const BroadPhaseCollider& a, const BroadPhaseCollider& b) {
-  return a.body != b.body && !(a.is_static && b.is_static) &&
+  return a.body != b.body && !(a.is_static && b.is_static) && (a.kind & b.meets) != 0 &&
          ((a.group_bits & b.mask_bits) || (b.group_bits & a.mask_bits));
 }
 

@@ -222,7 +222,7 @@ struct TemporaryFile {
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
-TEST(TetFile, ReadsMshAndVtk) {
+TEST(TetFile, ReadsMshVtkAndVtu) {
   const TemporaryFile old(
       "a.msh",
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n7 0 0 1\n"
@@ -235,7 +235,27 @@ TEST(TetFile, ReadsMshAndVtk) {
       "c.vtk",
       "# vtk DataFile Version 3.0\na part\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0\n"
       "0 1 0 0 0 1\nCELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n");
-  for (const std::string& path : {old.path, recent.path, vtk.path}) {
+  const std::string head =
+      "<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
+      "<UnstructuredGrid><Piece NumberOfPoints=\"4\" NumberOfCells=\"2\"><Points>\n";
+  const std::string cells =
+      "</Points><Cells><DataArray type=\"Int32\" Name=\"connectivity\" format=\"ascii\">0 1 2 0 1 2 3\n"
+      "</DataArray><DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">3 7</DataArray>\n"
+      "<DataArray type=\"UInt8\" Name=\"types\" format=\"ascii\">5 10</DataArray></Cells></Piece>\n"
+      "</UnstructuredGrid></VTKFile>\n";
+  const TemporaryFile vtu(
+      "e.vtu", head +
+                   "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n0 0 0 1 0 0\n"
+                   "0 1 0 0 0 1</DataArray>" +
+                   cells);
+  // 48 bytes of float, after their number.
+  const TemporaryFile packed("f.vtu",
+                             head +
+                                 "<DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">"
+                                 "MAAAAAAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAAAAAACAPw=="
+                                 "</DataArray>" +
+                                 cells);
+  for (const std::string& path : {old.path, recent.path, vtk.path, vtu.path, packed.path}) {
     Diagnostics diagnostics;
     const auto mesh = read_tets(path, 2, {}, &diagnostics);
     ASSERT_TRUE(mesh) << diagnostics.text();
@@ -246,8 +266,8 @@ TEST(TetFile, ReadsMshAndVtk) {
 }
 
 TEST(TetFile, TellsWhatIsWrongAndWhere) {
-  const auto told = [](const std::string& text) {
-    const TemporaryFile file("d.msh", text);
+  const auto told = [](const std::string& text, const char* name = "d.msh") {
+    const TemporaryFile file(name, text);
     Diagnostics diagnostics;
     EXPECT_FALSE(read_tets(file.path, 1, {"scene.yaml", 7}, &diagnostics));
     return diagnostics.text();
@@ -262,6 +282,11 @@ TEST(TetFile, TellsWhatIsWrongAndWhere) {
   EXPECT_NE(told("$MeshFormat\n2.2 0 8\n$Elements\n1\n1 4 0 1 2 3 4\n").find("node 1, which is not there"),
             std::string::npos);
   EXPECT_NE(told("$MeshFormat\n2.2 0 8\n").find("scene.yaml:7: error"), std::string::npos);
+  EXPECT_NE(told("<a", "d.vtu").find("no XML"), std::string::npos);
+  EXPECT_NE(told("\n<VTKFile type='UnstructuredGrid' compressor='vtkZLibDataCompressor'/>", "d.vtu")
+                .find("d.vtu:2: error: the VTK file is compressed"),
+            std::string::npos);
+  EXPECT_NE(told("<VTKFile type='PolyData'/>", "d.vtu").find("has a PolyData"), std::string::npos);
 }
 
 }  // namespace
