@@ -15,6 +15,26 @@
 #include "capstan/physics/soft_body.h"
 
 namespace capstan {
+namespace {
+
+Vec3 normal_of(const std::array<int, 3>& triangle, const Eigen::Ref<const VecX>& q) {
+  const Vec3 a = SoftBody::node(q, triangle[0]);
+  return cross(Vec3(SoftBody::node(q, triangle[1]) - a), Vec3(SoftBody::node(q, triangle[2]) - a))
+      .normalized();
+}
+
+Transform frame_of(const Vec3& a, const Vec3& b, const Vec3& n_0, const Vec3& n_1) {
+  const Vec3 z = (b - a).normalized();
+  Vec3 x = n_0 + n_1;
+  if (x.squaredNorm() < 1e-12) x = n_0;  // folded flat
+  x = (x - x.dot(z) * z).normalized();
+  Transform X;
+  X.R << x, cross(z, x), z;
+  X.p = 0.5 * (a + b);
+  return X;
+}
+
+}  // namespace
 
 void SoftBody::find_edges() {
   std::map<std::array<int, 2>, std::vector<int>> sides;  // triangles that have the edge this way
@@ -35,25 +55,23 @@ double SoftBody::edge_area(int edge) const {
 
 Transform SoftBody::edge_frame(const ConstVector& q, int edge) const {
   const Edge& e = edges_[edge];
-  const Vec3 x_a = node(q, e.nodes[0]), x_b = node(q, e.nodes[1]);
-  const Vec3 z = (x_b - x_a).normalized(), n_0 = triangle_frame(q, e.left).R.col(2);
-  Vec3 x = n_0 + triangle_frame(q, e.right).R.col(2);
-  if (x.norm() < 1e-6) x = n_0;  // folded flat
-  x = (x - x.dot(z) * z).normalized();
-  Transform X;
-  X.R << x, cross(z, x), z;
-  X.p = 0.5 * (x_a + x_b);
-  return X;
+  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), normal_of(triangles_[e.left], q),
+                  normal_of(triangles_[e.right], q));
 }
 
 void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) const {
   const Edge& e = edges_[edge];
-  const Transform X = edge_frame(q, edge);
-  const double length = (node(q, e.nodes[1]) - node(q, e.nodes[0])).norm();
-  *collider = make_collider(Capsule{kVertexRadius * mean_edge_, 0.5 * length});
+  const Vec3 a = node(q, e.nodes[0]), b = node(q, e.nodes[1]);
+  const Vec3 n_0 = normal_of(triangles_[e.left], q), n_1 = normal_of(triangles_[e.right], q);
+  const Transform X = frame_of(a, b, n_0, n_1);
+  const double r = kVertexRadius * mean_edge_, half = 0.5 * (b - a).norm();
+  if (collider->type != ColliderType::capsule || !collider->is_edge)
+    *collider = make_collider(Capsule{r, half});
   collider->is_edge = true;
-  collider->vertex[0] = X.R.transpose() * triangle_frame(q, e.left).R.col(2);
-  collider->vertex[1] = X.R.transpose() * triangle_frame(q, e.right).R.col(2);
+  collider->size.z() = half;
+  collider->half_box.z() = collider->bounding_radius = half + r;
+  collider->vertex[0] = X.R.transpose() * n_0;
+  collider->vertex[1] = X.R.transpose() * n_1;
 }
 
 Vec6 SoftBody::edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const {
