@@ -7,6 +7,7 @@
 #include <numbers>
 #include <random>
 
+#include "capstan/scene/soft_body.h"
 #include "capstan/step/step.h"
 #include "tests/io/mjcf_helpers.h"
 
