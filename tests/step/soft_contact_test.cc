@@ -5,7 +5,9 @@
 #include <cmath>
 #include <memory>
 
+#include "capstan/io/read.h"
 #include "capstan/model/add_soft_body.h"
+#include "capstan/step/schedule.h"
 #include "tests/support/contact_simulation.h"
 
 namespace capstan {
@@ -227,6 +229,42 @@ TEST(SoftContact, AFoldedStripLiesOnItself) {
   EXPECT_LT(tip_x, -0.05);
   EXPECT_GT(least, 0.0104);  // above the lower layer, whose top is at 0.0105
   EXPECT_LT(run.state.v.cwiseAbs().maxCoeff(), 0.05);
+}
+
+// The scene: two bubbles of sealed air lift a mug by 12 cm and hold it. Pressed, their air has a higher pressure.
+TEST(SoftContact, ABubbleGripperLiftsAMug) {
+  const Scene scene = read_scene(CAPSTAN_SOURCE_DIR "/scenes/bubble_gripper.yaml");
+  const Model model = compile(scene);
+  Diagnostics diagnostics;
+  const Schedule schedule = make_schedule(model, scene.controls, &diagnostics);
+  ASSERT_EQ(diagnostics.text(), "");
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  StepOptions options = step_options(model);
+  options.judge = false;
+  Input input;
+  const int mug = model.bodies[model.find_body("mug")].link;
+  const int bubble = find_soft_bodies(model)[0];
+  const SoftBody& body = soft_body_of(model, bubble);
+  const auto pressure = [&] {
+    const Object& o = model.objects[bubble];
+    return body.calc_pressure(state.q.segment(o.q_begin, o.num_positions()));
+  };
+  EXPECT_NEAR(pressure(), 2000, 1e-6);
+  const auto go_to = [&](double time) {
+    while (state.time < time - 1e-9) {
+      apply_schedule(model, schedule, options.dt, &state, &input);
+      step(model, options, input, &state, &workspace);
+    }
+    return workspace.motion.placement.X_WL[mug].p.z();
+  };
+  go_to(0.2);
+  const double before = pressure();  // blown up, touching nothing
+  EXPECT_LT(before, 1500);
+  EXPECT_NEAR(go_to(1.2), 0.0475, 1e-4);
+  EXPECT_GT(pressure(), 1.5 * before);
+  EXPECT_NEAR(go_to(2.3), 0.0475 + 0.12, 0.004);
+  EXPECT_NEAR(state.v[model.joints[model.find_joint("lift")].v], 0, 0.02);
 }
 
 }  // namespace
