@@ -122,12 +122,17 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
     const SoftBody& body = soft_body_of(model, id);
     const Object& object = model.objects[id];
     std::vector<std::int32_t> triangles;
+    std::vector<float> rest;
+    for (int c = 0; c < body.num_carried(); ++c) {
+      for (const double x : body.rest(body.carried(c))) rest.push_back(static_cast<float>(x));
+    }
     for (const auto& triangle : body.triangles()) {
       for (const int node : triangle) triangles.push_back(body.carrier_of(node));
     }
     j["soft_bodies"].push_back({{"first_link", object.link_begin},
                                 {"num_links", object.link_end - object.link_begin},
-                                {"triangles", binary(triangles)}});
+                                {"triangles", binary(triangles)},
+                                {"rest", binary(rest)}});
   }
   for (const ModelJoint& joint : model.joints) {
     if (!is_scalar(joint)) continue;

@@ -112,6 +112,8 @@ BroadPhase::BroadPhase(std::vector<BroadPhaseCollider> colliders,
     : colliders_(std::move(colliders)) {
   const size_t n = colliders_.size();
   index_bits_ = std::max(1, static_cast<int>(std::bit_width(n)));
+  has_kinds_ = std::any_of(colliders_.begin(), colliders_.end(),
+                           [](const BroadPhaseCollider& c) { return c.kind != BroadPhaseCollider{}.kind; });
   // Lists by name, then the one that each collider has; name(i) is that of collider i.
   const auto make = [&](std::vector<std::array<int, 2>>& pairs, const auto& name, Exclusions* exclusions) {
     for (size_t i = 0, size = pairs.size(); i < size; ++i) pairs.push_back({pairs[i][1], pairs[i][0]});
@@ -148,6 +150,7 @@ void BroadPhase::forget() {
   kind_.assign(colliders_.size(), Kind::unseen);
   unbounded_.clear();
   nodes_.clear();
+  below_.clear();
   candidates_.clear();
   escapes_since_build_ = 0;
 }
@@ -271,6 +274,7 @@ void BroadPhase::build() {
     if (kind_[i] == Kind::bounded) keys_.push_back({0, i});
   }
   nodes_.clear();
+  below_.clear();
   parent_.clear();
   entries_.clear();
   if (keys_.empty()) return;
@@ -323,6 +327,7 @@ int BroadPhase::build_range(int first, int last, int parent) {
   const int node = static_cast<int>(nodes_.size()), count = last - first;
   nodes_.push_back({fat_[keys_[first].collider], node + 1, -1});
   parent_.push_back(parent);
+  if (has_kinds_) below_.push_back({colliders_[keys_[first].collider].body, 0});
   if (count <= kLeafSize) {
     nodes_[node].leaf = 8 * first + count;
     for (int k = first; k < last; ++k) {
@@ -330,6 +335,7 @@ int BroadPhase::build_range(int first, int last, int parent) {
       entry_of_[i] = static_cast<int>(entries_.size());
       entries_.push_back({fat_[i], i, node});
       grow(nodes_[node].box, fat_[i]);
+      if (has_kinds_) add_below(node, {colliders_[i].body, colliders_[i].kind});
     }
     return node;
   }
@@ -351,7 +357,17 @@ int BroadPhase::build_range(int first, int last, int parent) {
   nodes_[node].box = nodes_[left].box;
   grow(nodes_[node].box, nodes_[right].box);
   nodes_[node].skip = static_cast<int>(nodes_.size());
+  if (has_kinds_) {
+    add_below(node, below_[left]);
+    add_below(node, below_[right]);
+  }
   return node;
+}
+
+void BroadPhase::add_below(int node, const Below& more) {
+  Below& all = below_[node];
+  if (all.body != more.body) all.body = kMixed;
+  all.kinds |= more.kinds;
 }
 
 // Two escaped colliders find each other twice; the smaller index keeps the pair.
@@ -373,7 +389,8 @@ void BroadPhase::search(int i, std::vector<std::uint64_t>* found) const {
   const int end = static_cast<int>(nodes_.size());
   for (int node = 0; node < end;) {
     const Node& nd = nodes_[node];
-    if (!overlaps(nd.box, box)) {
+    if (!overlaps(nd.box, box) || (has_kinds_ && (below_[node].body == colliders_[i].body ||
+                                                  (below_[node].kinds & colliders_[i].meets) == 0))) {
       node = nd.skip;
       continue;
     }

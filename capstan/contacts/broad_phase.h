@@ -28,11 +28,13 @@ struct BroadPhaseCollider {
   int body = -1;           // colliders of the same body never pair
   bool is_static = false;  // two static colliders never pair
   unsigned group_bits = 1, mask_bits = 1;
+  std::uint8_t kind = 1, meets = 1;  // bits: what it is, and the kinds that it may touch
 };
 
-// Two colliders pair when a.group & b.mask or b.group & a.mask, on different bodies, not both static.
+// Two colliders pair when a.group & b.mask or b.group & a.mask, and their kinds meet, on different bodies,
+// not both static.
 inline bool may_pair(const BroadPhaseCollider& a, const BroadPhaseCollider& b) {
-  return a.body != b.body && !(a.is_static && b.is_static) &&
+  return a.body != b.body && !(a.is_static && b.is_static) && (a.kind & b.meets) != 0 &&
          ((a.group_bits & b.mask_bits) || (b.group_bits & a.mask_bits));
 }
 
@@ -86,6 +88,13 @@ class BroadPhase {
     int collider;
   };
 
+  // What is below a node, so that the many parts of a soft body are not searched for those that never pair.
+  struct Below {
+    int body;            // of all colliders there; kMixed: of several
+    std::uint8_t kinds;  // of any of them
+  };
+  static constexpr int kMixed = -2;
+
   enum class Kind : unsigned char { unseen, empty, bounded, unbounded };
 
   // Sorted lists one after the other, each of what some collider never pairs with.
@@ -101,6 +110,7 @@ class BroadPhase {
   void build();
   int build_range(int first, int last, int parent);
   void make_keys(int first, int last);
+  void add_below(int node, const Below& more);
   void search(int i, std::vector<std::uint64_t>* found) const;
   void offer(int i, int j, std::vector<std::uint64_t>* found) const;
   void search_all(const Threads& threads);
@@ -117,6 +127,8 @@ class BroadPhase {
   std::vector<unsigned char> escaped_;
   std::vector<unsigned char> outside_;  // of its fat box
   std::vector<int> escapees_, unbounded_, searchers_;
+  bool has_kinds_ = false;    // colliders are of several kinds
+  std::vector<Below> below_;  // [nodes], if so
   std::vector<Node> nodes_;
   std::vector<int> parent_;     // of each node
   std::vector<Entry> entries_;  // in the order of the tree

@@ -31,9 +31,8 @@ bool are_parent_and_child(const Model& model, int link_a, int link_b) {
 }
 
 bool are_neighbours(const Model& model, int link_a, int link_b) {
-  return std::any_of(model.excluded_links.begin(), model.excluded_links.end(), [&](const auto& pair) {
-    return (pair[0] == link_a && pair[1] == link_b) || (pair[0] == link_b && pair[1] == link_a);
-  });
+  const std::array<int, 2> pair = {std::min(link_a, link_b), std::max(link_a, link_b)};
+  return std::binary_search(model.excluded_links.begin(), model.excluded_links.end(), pair);
 }
 
 bool is_one_without_self_contact(const Model& model, int link_a, int link_b) {
@@ -313,11 +312,26 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
 bool can_touch(const ModelShape& a, const ModelShape& b) {
   if (!can_collide(a.collider.type, b.collider.type)) return false;
   if (a.part == SurfacePart::none && b.part == SurfacePart::none) return true;
-  if (a.part != SurfacePart::none && b.part != SurfacePart::none) return a.part != b.part;
+  if (!((1 << static_cast<int>(a.part)) & parts_met_by(b.part))) return false;
+  if (a.part != SurfacePart::none && b.part != SurfacePart::none) return true;
   const ModelShape &surface = a.part == SurfacePart::none ? b : a,
                    &other = a.part == SurfacePart::none ? a : b;
-  const bool is_bounded = is_convex(other.collider.type) && other.collider.type != ColliderType::half_space;
-  return (surface.part == SurfacePart::triangle) == is_bounded;
+  if (other.collider.type == ColliderType::half_space) return surface.part == SurfacePart::vertex;
+  return surface.part == SurfacePart::triangle || !is_convex(other.collider.type);
+}
+
+unsigned parts_met_by(SurfacePart part) {
+  constexpr unsigned none = 1, vertex = 2, triangle = 4, edge = 8;
+  switch (part) {
+    case SurfacePart::vertex:
+      return none | triangle;
+    case SurfacePart::triangle:
+      return none | vertex;
+    case SurfacePart::edge:
+      return edge;
+    default:
+      return none | vertex | triangle;
+  }
 }
 
 bool may_collide(const Model& model, int shape_a, int shape_b) {

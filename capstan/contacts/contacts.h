@@ -179,8 +179,10 @@ inline const Collider& collider_of(const Model& model, const Placement& placemen
   return s.flexible < 0 ? s.collider : placement.flexible[s.flexible];
 }
 
-// Whether the kinds of two shapes can touch (ModelShape::part, geometry/collide.h).
+// Whether the kinds of two shapes can touch (ModelShape::part, geometry/collide.h); bit p is set of each part
+// p that a part may touch, of whatever form.
 bool can_touch(const ModelShape& a, const ModelShape& b);
+unsigned parts_met_by(SurfacePart part);
 
 // Pose of a shape in the world.
 Transform shape_pose(const Model& model, const Placement& placement, int shape);

@@ -1,7 +1,10 @@
 #include "capstan/geometry/collide.h"
 
+#include <algorithm>
+
 #include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
+#include "capstan/geometry/edge_crossing.h"
 #include "capstan/geometry/manifold.h"
 #include "capstan/geometry/mesh_contact.h"
 #include "capstan/geometry/sdf_contact.h"
@@ -92,6 +95,10 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   Witness w;
   if (!(distance_kernel(A.type, B.type)(A, B, X_AB, margin, &w) <= margin)) return;
   make_manifold(A, X_WA, B, X_AB, w, true, margin, manifold);
+  if (!A.is_edge || !B.is_edge) return;
+  const auto is_none = [&](ContactPoint& point) { return !set_crossing(A, X_WA, B, X_WB, &point); };
+  const auto begin = manifold->points.begin();
+  manifold->size = static_cast<int>(std::remove_if(begin, begin + manifold->size, is_none) - begin);
 }
 
 void collide(const Collider& A, const Transform& X_WA, const Collider& B, const Transform& X_WB,

@@ -36,10 +36,13 @@ inline bool is_convex(ColliderType type) {
 
 struct Collider {
   ColliderType type = ColliderType::sphere;
-  double rounding = 0;           // [m] radius of the ball added to the core: sphere, capsule
-  Vec3 size = Vec3::Zero();      // [m] capsule (0, 0, half_length), box half_size, cylinder (radius, radius,
-                                 // half_length), ellipsoid radii; otherwise 0
-  std::array<Vec3, 3> vertex;    // [m] triangle only, counter-clockwise seen from outside
+  double rounding = 0;         // [m] radius of the ball added to the core: sphere, capsule
+  Vec3 size = Vec3::Zero();    // [m] capsule (0, 0, half_length), box half_size, cylinder (radius, radius,
+                               // half_length), ellipsoid radii; otherwise 0
+  std::array<Vec3, 3> vertex;  // [m] triangle only, counter-clockwise seen from outside
+  // A capsule along an edge of a soft surface: vertex[0] and vertex[1] are the outward normals of the faces
+  // to the left and to the right of +z. It touches other edges only, where they cross (edge_crossing.h).
+  bool is_edge = false;
   Vec3 centre = Vec3::Zero();    // [m] centre of the local bounding box
   Vec3 half_box = Vec3::Zero();  // [m] half size of the local bounding box; infinite for a half space
   double bounding_radius = 0;    // [m] of a ball about `centre` that holds the shape

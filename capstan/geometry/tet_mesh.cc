@@ -99,7 +99,7 @@ TetMesh make_box_tets(const Vec3& size, const std::array<int, 3>& cells) {
 }
 
 TetMesh make_cylinder_tets(double radius, double length, int across, int along) {
-  const Grid grid{{even(across), even(across), std::max(1, along)}};
+  const Grid grid{{even(across), even(across), even(along)}};
   TetMesh mesh;
   mesh.vertices = grid.vertices();
   for (Vec3& x : mesh.vertices) {

@@ -21,7 +21,8 @@ double tet_volume(const TetMesh& mesh, int tet);  // [m^3] signed
 TetMesh make_box_tets(const Vec3& size, const std::array<int, 3>& cells);
 
 // A cylinder about z and a ball: a grid of cells of six tets, pushed out to be round. `across` cells over the
-// diameter, rounded up to an even number.
+// diameter and `along` the axis, rounded up to even numbers: with an odd one the tets of a wheel all lean to
+// one side, and it would roll to that side.
 TetMesh make_cylinder_tets(double radius, double length, int across, int along);
 TetMesh make_ball_tets(double radius, int across);
 // A hollow ball: `layers` of cells between the two radii.

@@ -33,7 +33,7 @@ class Builder {
       json_["nodes"][0]["children"].push_back(l);
     }
     for (const ModelShape& shape : model.shapes) {
-      if (shape.part != SurfacePart::vertex) add_shape(shape);
+      if (shape.part != SurfacePart::vertex && shape.part != SurfacePart::edge) add_shape(shape);
     }
   }
 

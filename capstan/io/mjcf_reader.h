@@ -14,6 +14,7 @@
 //   mjcf_mesh_mass.cc how meshes are weighed
 //   mjcf_damping.cc   dampratio of servos
 //   mjcf_attach.cc    <attach>: bodies of other models
+//   mjcf_flexcomp.cc  <flexcomp dim="3">: soft bodies
 #pragma once
 
 #include <map>
@@ -141,6 +142,7 @@ void read_body_contents(Reader& reader, const XmlElement* element, const Scope& 
 void read_geom(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_attach(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_flexcomp(Reader& reader, const XmlElement* element, const Scope& scope);
 
 // mjcf_contact.cc
 struct SolverMapping {

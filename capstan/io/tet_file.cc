@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "capstan/io/file.h"
+#include "capstan/io/vtu_file.h"
 
 namespace capstan {
 namespace {
@@ -245,18 +246,22 @@ bool ends_with(const std::string& path, const char* ending) {
 
 std::shared_ptr<const TetMesh> read_tets(const std::string& path, double scale, const Source& referrer,
                                          Diagnostics* diagnostics) {
-  const bool is_msh = ends_with(path, ".msh"), is_vtk = ends_with(path, ".vtk");
-  if (!is_msh && !is_vtk) {
+  const bool is_msh = ends_with(path, ".msh"), is_vtk = ends_with(path, ".vtk"),
+             is_vtu = ends_with(path, ".vtu");
+  if (!is_msh && !is_vtk && !is_vtu) {
     diagnostics->error(
         referrer, fmt::format("'{}' is no mesh of a solid that is known here", path),
-        "give a .msh file of Gmsh, or a .vtk file; to fill a surface: gmsh -3 part.stl -o part.msh");
+        "give a .msh file of Gmsh, or a .vtk or .vtu file; to fill a surface: gmsh -3 part.stl -o part.msh");
     return nullptr;
   }
   std::string content;
   if (!read_file(path, kMaxTetFileBytes, "mesh", referrer, &content, diagnostics)) return nullptr;
   Words words(content, path, diagnostics);
   TetMesh mesh;
-  if (!(is_msh ? read_msh(&words, &mesh) : read_vtk(&words, &mesh))) return nullptr;
+  if (!(is_msh   ? read_msh(&words, &mesh)
+        : is_vtk ? read_vtk(&words, &mesh)
+                 : read_vtu(content, path, &mesh, diagnostics)))
+    return nullptr;
   if (mesh.tets.empty()) {
     diagnostics->error(referrer, fmt::format("mesh '{}' has no tets", path),
                        "mesh the volume, not the surface alone: gmsh -3");

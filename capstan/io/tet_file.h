@@ -1,4 +1,5 @@
-// Solid meshes in: Gmsh's MSH (2.2 and 4.1, text) and VTK's legacy files of unstructured grids (text).
+// Solid meshes in: Gmsh's MSH (2.2 and 4.1, text), VTK's legacy files of unstructured grids (text) and its
+// XML ones (vtu_file.h).
 //
 // Tets of four nodes are read, and of ten-node ones the first four; other elements (triangles, lines, points)
 // are left out.

@@ -309,7 +309,8 @@ std::string soft_body_text(const SoftBodySpec& body) {
   if (!body.lumped_mass) map.add("mass", "consistent");
   map.add("young_modulus", number(body.young_modulus));
   map.scalar("poisson_ratio", body.poisson_ratio, plain.poisson_ratio).add("density", number(body.density));
-  map.scalar("pressure", body.pressure, plain.pressure);
+  map.scalar("pressure", body.pressure, plain.pressure).flag("sealed", body.is_sealed, false);
+  map.scalar("pressure_around", body.pressure_around, plain.pressure_around);
   damping.scalar("alpha", body.alpha, 0).scalar("beta", body.beta, 0);
   if (!damping.inside.empty()) map.add("damping", damping.str());
   for (const SoftRegion& region : body.fixed) list += (list.empty() ? "" : ", ") + region_text(region);
@@ -325,7 +326,8 @@ std::string soft_body_text(const SoftBodySpec& body) {
   map.vec3("velocity", body.velocity, plain.velocity)
       .vec3("angular_velocity", body.angular_velocity, plain.angular_velocity)
       .text("material", body.material, plain.material)
-      .flag("collides", body.collides, true);
+      .flag("collides", body.collides, true)
+      .flag("self_contact", body.self_contact, false);
   map.scalar("group_bits", body.group_bits, 1).scalar("mask_bits", body.mask_bits, 1);
   map.scalar("margin", body.margin, 0);
   const std::array<float, 4> rgba = drawn_color(body.rgba);

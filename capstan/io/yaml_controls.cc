@@ -2,11 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/yaml_parts.h"
-#include "capstan/physics/soft_body.h"
+#include "capstan/physics/soft_nodes.h"
 #include "capstan/scene/rod.h"
 
 namespace capstan {
@@ -16,6 +17,7 @@ namespace {
 struct NodeNames {
   std::size_t num_bodies = 0;  // the first of these have been looked at
   std::vector<std::string> names;
+  std::vector<std::shared_ptr<const SoftBody>> bodies;
   std::vector<std::string> broken;  // soft bodies that cannot be made, which is told elsewhere
 };
 
@@ -30,9 +32,10 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
 void add_node_names(const SoftBodySpec& spec, NodeNames* nodes) {
   try {
     if (spec.is_incomplete) throw InputError({});
-    const SoftBody body(spec);
-    for (int c = 0; c < body.num_carried(); ++c)
-      nodes->names.push_back(spec.name + "/" + body.carrier_name(c));
+    const auto body = std::make_shared<const SoftBody>(spec);
+    for (int c = 0; c < body->num_carried(); ++c)
+      nodes->names.push_back(spec.name + "/" + body->carrier_name(c));
+    nodes->bodies.push_back(body);
   } catch (const InputError&) {
     nodes->broken.push_back(spec.name);
   }
@@ -42,6 +45,16 @@ void add_node_names(const SoftBodySpec& spec, NodeNames* nodes) {
 bool may_be_node(const NodeNames& nodes, const std::string& name) {
   return std::any_of(nodes.broken.begin(), nodes.broken.end(),
                      [&](const std::string& body) { return name.rfind(body + "/", 0) == 0; });
+}
+
+// Of a name that is not among them.
+NodeAdvice explain(const NodeNames& nodes, const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string::npos) return {};
+  for (const auto& body : nodes.bodies) {
+    if (body->spec().name == name.substr(0, slash)) return explain_node(*body, name.substr(slash + 1));
+  }
+  return {};
 }
 
 // Of bodies, of the edges of rods and of the nodes of soft bodies.
@@ -70,7 +83,7 @@ std::vector<std::string> names_of_actuators(const Scene& scene) {
 
 // Calls entry(name, value) for each line of `key: {name: value, ...}` whose name is among `names`.
 void each_known(YamlFields* fields, const std::string& key, const std::string& kind,
-                const std::vector<std::string>& names,
+                const std::vector<std::string>& names, const NodeNames* nodes,
                 const std::function<void(const std::string&, const YamlNode&)>& entry) {
   const YamlNode* map = fields->find(key);
   if (!map) return;
@@ -83,6 +96,11 @@ void each_known(YamlFields* fields, const std::string& key, const std::string& k
   for (size_t i = 0; i < map->keys.size(); ++i) {
     if (known.count(map->keys[i])) {
       entry(map->keys[i], *map->items[i]);
+    } else if (const NodeAdvice advice = nodes != nullptr ? explain(*nodes, map->keys[i]) : NodeAdvice{};
+               !advice.what.empty()) {
+      fields->error(*map->items[i],
+                    fmt::format("{} names '{}': {}", fields->of(key), map->keys[i], advice.what),
+                    advice.remedy);
     } else {
       fields->error(*map->items[i],
                     fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, map->keys[i]),
@@ -116,7 +134,7 @@ void read_point(YamlReader* reader, const YamlNode& node, NodeNames* nodes, doub
     }
   }
   each_known(
-      &fields, "control", "actuator", names_of_actuators(scene),
+      &fields, "control", "actuator", names_of_actuators(scene), nullptr,
       [&](const std::string& name, const YamlNode& n) {
         double value = 0;
         if (read_number(fields.source(), n, fmt::format("control of actuator '{}'", name), kAny, &value))
@@ -128,12 +146,12 @@ void read_point(YamlReader* reader, const YamlNode& node, NodeNames* nodes, doub
     std::copy_if(forces->keys.begin(), forces->keys.end(), std::back_inserter(bodies),
                  [&](const std::string& name) { return may_be_node(*nodes, name); });
   }
-  each_known(&fields, "force", "body", bodies, [&](const std::string& name, const YamlNode& n) {
+  each_known(&fields, "force", "body", bodies, nodes, [&](const std::string& name, const YamlNode& n) {
     std::vector<double> value;
     if (read_numbers(fields.source(), n, fmt::format("force on body '{}'", name), 3, 3, kAny, &value))
       point.force[name] = Vec3(value[0], value[1], value[2]);
   });
-  each_known(&fields, "surface", "shape", names_of(scene.shapes),
+  each_known(&fields, "surface", "shape", names_of(scene.shapes), nullptr,
              [&](const std::string& name, const YamlNode& n) {
                double value = 0;
                if (read_number(fields.source(), n, fmt::format("surface of shape '{}'", name), kAny, &value))
@@ -156,6 +174,11 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
                              std::string* name) {
     if (!fields->text(key, name)) return;
     if (std::find(names.begin(), names.end(), *name) != names.end() || may_be_node(*nodes, *name)) return;
+    if (const NodeAdvice advice = explain(*nodes, *name); !advice.what.empty()) {
+      fields->error(*fields->find(key), fmt::format("a sensor is on '{}': {}", *name, advice.what),
+                    advice.remedy);
+      return;
+    }
     fields->error(*fields->find(key), fmt::format("a sensor is on the unknown {} '{}'", kind, *name),
                   did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
   };

@@ -193,14 +193,17 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   need(&fields, "young_modulus", &body.young_modulus, "Pa");
   need(&fields, "density", &body.density, "kg/m^3");
   fields.number("poisson_ratio", &body.poisson_ratio);
-  for (const char* key : {"young_modulus", "density", "poisson_ratio", "damping", "material", "body",
-                          "velocity", "angular_velocity", "margin", "pressure"}) {
+  for (const char* key :
+       {"young_modulus", "density", "poisson_ratio", "damping", "material", "body", "velocity",
+        "angular_velocity", "margin", "pressure", "sealed", "pressure_around"}) {
     if (fields.has(key)) body.key_where.emplace(key, fields.where(key));
   }
   for (const char* key : {"box", "cylinder", "ball", "file", "mesh"}) {
     if (fields.has(key)) body.key_where.emplace("mesh", fields.where(key));
   }
   fields.number("pressure", &body.pressure);
+  fields.flag("sealed", &body.is_sealed);
+  fields.number("pressure_around", &body.pressure_around, kNotNegative);
   if (const YamlNode* damping = fields.find("damping")) {
     YamlFields inner(reader->source, *damping, fields.of("damping"));
     inner.number("alpha", &body.alpha, kNotNegative);
@@ -233,6 +236,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   fields.vec3("angular_velocity", &body.angular_velocity);
   fields.text("material", &body.material);
   fields.flag("collides", &body.collides);
+  fields.flag("self_contact", &body.self_contact);
   long bits = 1;
   if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) body.group_bits = static_cast<unsigned>(bits);
   if (fields.integer("mask_bits", 0, 0xffffffffL, &bits)) body.mask_bits = static_cast<unsigned>(bits);
@@ -240,7 +244,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   read_color(&fields, &body.rgba);
   fields.done();
   if (!body.collides) {
-    for (const char* key : {"material", "group_bits", "mask_bits", "margin"})
+    for (const char* key : {"material", "group_bits", "mask_bits", "margin", "self_contact"})
       fields.no_effect(key, "the soft body does not collide", "remove it");
   }
   body.is_incomplete = reader->source.diagnostics->num_errors() > errors;

@@ -68,8 +68,11 @@ int add_object(const std::string& name, std::shared_ptr<const Physics> physics, 
     model->bodies.push_back({fmt::format("{}/{}", name, c), 0, model->num_links(), {}, 0});
     model->links.push_back(link);
   }
+  const std::size_t first_excluded = model->excluded_links.size();
   for (const auto& [a, b] : layout.apart)
-    model->excluded_links.push_back({object.link_begin + a, object.link_begin + b});
+    model->excluded_links.push_back({object.link_begin + std::min(a, b), object.link_begin + std::max(a, b)});
+  std::sort(model->excluded_links.begin() + static_cast<std::ptrdiff_t>(first_excluded),
+            model->excluded_links.end());
 
   model->num_positions = object.q_end;
   VecX q(object.num_positions()), v(object.num_dofs());

@@ -39,6 +39,14 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
     added.part = part;
     added.stiffness = per_area * area;
   };
+  const auto bends = [&](const Collider& collider) {
+    ModelShape& added = model->shapes.back();
+    added.collides = spec.collides;
+    if (!spec.collides) return;
+    added.collider = collider;
+    added.flexible = static_cast<int>(model->flexible_shapes.size());
+    model->flexible_shapes.push_back(static_cast<int>(model->shapes.size()) - 1);
+  };
   shape.shape = Sphere{kVertexRadius * body->mean_edge()};
   const int vertices = body->num_carried();
   for (int l = object.link_begin; l < object.link_end; ++l)
@@ -62,12 +70,17 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
     shape.name = fmt::format("{}/{}", name, body->carrier_name(vertices + t));
     add_carrier_shape(id, vertices + t, shape, material, model);
     finish(SurfacePart::triangle, body->triangle_area(t) / 3);  // it touches in three points where it is flat
-    ModelShape& added = model->shapes.back();
-    added.collides = spec.collides;
-    if (!spec.collides) continue;
-    added.collider = collider;
-    added.flexible = static_cast<int>(model->flexible_shapes.size());
-    model->flexible_shapes.push_back(static_cast<int>(model->shapes.size()) - 1);
+    bends(collider);
+  }
+  const int first_edge = vertices + static_cast<int>(body->triangles().size());
+  for (int e = 0; e < static_cast<int>(body->edges().size()) && spec.collides; ++e) {
+    Collider collider;
+    body->bend(q, first_edge + e, &collider);
+    shape.shape = Capsule{collider.rounding, collider.size.z()};
+    shape.name = fmt::format("{}/{}", name, body->carrier_name(first_edge + e));
+    add_carrier_shape(id, first_edge + e, shape, material, model);
+    finish(SurfacePart::edge, body->edge_area(e));
+    bends(collider);
   }
   object.flexible_end = static_cast<int>(model->flexible_shapes.size());
   return id;

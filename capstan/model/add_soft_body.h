@@ -10,14 +10,12 @@ namespace capstan {
 
 struct Model;
 
-// Puts a soft body into a model, with shapes on its surface: a small ball at each vertex and the triangles
-// between them (SurfacePart). Each has stiffness by its area, so that a body pressed to a plane has the same
-// for any mesh: the material's over a sixth of the surface, or, where it gives none, 1000 E / size [N/m^3].
-// That is a thousand times what the body itself yields under the same pressure. Returns the object.
+// Puts a soft body into a model, with shapes on its surface: a small ball at each vertex, the triangles
+// between them and, with spec.has_edges, capsules along edges (SurfacePart). Each has stiffness by its area,
+// so that a body pressed to a plane has the same for any mesh: the material's over a sixth of the surface,
+// or, where it gives none, 1000 E / size [N/m^3]. That is a thousand times what the body itself yields under
+// the same pressure. Returns the object.
 int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body, int material, Model* model);
-
-// Of the balls at vertices, over the mean edge of the surface.
-inline constexpr double kVertexRadius = 0.02;
 
 // The objects of a model that are soft bodies; one of them, and its name.
 std::vector<int> find_soft_bodies(const Model& model);

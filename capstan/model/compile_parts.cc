@@ -8,7 +8,7 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/model/compiler.h"
-#include "capstan/physics/physics.h"
+#include "capstan/physics/soft_nodes.h"
 
 namespace capstan {
 
@@ -43,8 +43,17 @@ int ModelCompiler::resolve(const std::map<std::string, int>& map, const char* ki
   // A node of a soft body that could not be made: its own mistake is told already.
   if (const auto slash = name.rfind('/'); &map == &body_index && slash != std::string::npos) {
     const auto soft = soft_index.find(name.substr(0, slash));
-    if (soft != soft_index.end() && soft->second < std::ssize(soft_objects) && soft_objects[soft->second] < 0)
-      return -1;
+    if (soft != soft_index.end() && soft->second < std::ssize(soft_objects)) {
+      if (soft_objects[soft->second] < 0) return -1;
+      const Object& object = model.objects[soft_objects[soft->second]];
+      const NodeAdvice advice =
+          explain_node(static_cast<const SoftBody&>(*object.physics), name.substr(slash + 1));
+      if (!advice.what.empty()) {
+        diagnostics.error(where, fmt::format("{} is {} '{}': {}", user, kind, name, advice.what),
+                          advice.remedy);
+        return -1;
+      }
+    }
   }
   std::string known;
   std::vector<std::string> names;

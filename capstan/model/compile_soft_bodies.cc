@@ -67,6 +67,12 @@ Pose to_pose(const Transform& X) {
 }  // namespace
 
 void ModelCompiler::compile_soft_bodies() {
+  const auto meets_another = [&](const SoftBodySpec& body) {
+    return std::any_of(scene.soft_bodies.begin(), scene.soft_bodies.end(), [&](const SoftBodySpec& other) {
+      return &other != &body && other.collides &&
+             ((body.group_bits & other.mask_bits) != 0 || (other.group_bits & body.mask_bits) != 0);
+    });
+  };
   index_names(scene.soft_bodies, "soft body", &soft_index, &diagnostics);
   std::size_t tets = 0;
   for (const SoftBodySpec& given : scene.soft_bodies) {
@@ -86,6 +92,7 @@ void ModelCompiler::compile_soft_bodies() {
     if (!check_spec(given, who, diagnostics) || material < 0 || body < 0) continue;
     if (!check_tets(given, who, diagnostics)) continue;
     SoftBodySpec spec = given;
+    spec.has_edges = spec.collides && (spec.self_contact || meets_another(given));
     const Transform X_WB = reference_pose(body);
     spec.pose = to_pose(X_WB * to_transform(given.pose));
     spec.velocity = X_WB.R * spec.velocity;
@@ -105,9 +112,11 @@ void ModelCompiler::compile_soft_bodies() {
       diagnostics.error(region.where.file.empty() ? spec.where : region.where,
                         fmt::format("a fixed region of {} has no nodes", who), reach_of(*soft));
     }
-    if (spec.pressure != 0 && soft->cavity().empty()) {
-      diagnostics.error(spec.source_of("pressure"),
-                        fmt::format("{} has pressure {:g} Pa, and no cavity", who, spec.pressure),
+    if ((spec.pressure != 0 || spec.is_sealed) && soft->cavity().empty()) {
+      diagnostics.error(spec.source_of(spec.is_sealed ? "sealed" : "pressure"),
+                        spec.is_sealed
+                            ? fmt::format("{} is sealed, and has no cavity", who)
+                            : fmt::format("{} has pressure {:g} Pa, and no cavity", who, spec.pressure),
                         "give it a hollow mesh: 'ball: {radius: ..., inner_radius: ...}', or a file");
     }
     std::string taken;

@@ -152,9 +152,10 @@ struct ModelConstraint {
   bool active = true;
 };
 
-// What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of other soft
-// bodies; triangles meet those and convex shapes. So no place of a contact is found twice.
-enum class SurfacePart : std::uint8_t { none, vertex, triangle };
+// What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of soft
+// bodies; triangles meet those, convex shapes, and what of meshes is between vertices; edges meet edges. So
+// no place of a contact is found twice.
+enum class SurfacePart : std::uint8_t { none, vertex, triangle, edge };
 
 struct ModelShape {
   std::string name;
@@ -227,7 +228,7 @@ struct Model {
   std::vector<Material> materials;
   std::vector<ModelPair> pairs;
   std::vector<std::array<int, 2>> excluded_bodies;
-  std::vector<std::array<int, 2>> excluded_links;  // neighbours within an object
+  std::vector<std::array<int, 2>> excluded_links;  // neighbours within an object, sorted
   std::vector<ModelSite> sites;
   std::vector<ModelKeyframe> keyframes;
   ModelKeyframe initial;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "capstan/base/hash.h"
@@ -37,6 +36,15 @@ void check(const SoftBodySpec& spec) {
         "write numbers from 0 up");
   wrong(!std::isfinite(spec.pressure), "pressure",
         fmt::format("the pressure in the soft body is {:g} Pa", spec.pressure), "write a finite number");
+  if (spec.is_sealed) {
+    wrong(!(spec.pressure_around >= 0 && std::isfinite(spec.pressure_around)), "pressure_around",
+          fmt::format("the pressure around the soft body is {:g} Pa", spec.pressure_around),
+          "write a number from 0 up; that of air is 101325");
+    wrong(!(spec.pressure + spec.pressure_around > 0), "pressure",
+          fmt::format("the gas in the soft body has a pressure of {:g} Pa",
+                      spec.pressure + spec.pressure_around),
+          "'pressure' is above that around it, 'pressure_around' [Pa]: write one whose sum is above 0");
+  }
   if (!wrong(!spec.mesh || spec.mesh->tets.empty(), "mesh", "the soft body's mesh has no tets",
              "give it a solid mesh, not a surface")) {
     const TetMesh& mesh = *spec.mesh;
@@ -179,7 +187,9 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
     has_fixed_ = has_fixed_ || fixed_[i] != 0;
   }
   make_surface(faces);
+  if (spec.has_edges) find_edges();
   find_cavity();
+  if (spec.is_sealed) couple_cavity();
 }
 
 template <int N>
@@ -209,6 +219,7 @@ void SoftBody::set_elements(SoftElements<N>* elements) {
     }
   }
   pairs_.assign(pairs.begin(), pairs.end());
+  num_element_pairs_ = pairs_.size();
   for (const auto& nodes : elements->nodes) {
     auto& list = elements->pairs.emplace_back();
     for (int a = 0; a < N; ++a) {
@@ -259,50 +270,10 @@ void SoftBody::make_surface(const std::vector<std::array<int, 3>>& faces) {
   }
 }
 
-// Parts of the surface that hang together and enclose a negative volume.
-void SoftBody::find_cavity() {
-  std::vector<int> parent(rest_.size());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](int i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
-  for (const auto& [a, b, c] : triangles_) {
-    parent[root(a)] = root(b);
-    parent[root(b)] = root(c);
-  }
-  std::vector<double> volume(rest_.size(), 0.0);
-  for (const auto& [a, b, c] : triangles_) volume[root(a)] += rest_[a].dot(cross(rest_[b], rest_[c])) / 6;
-  for (const auto& triangle : triangles_) {
-    if (volume[root(triangle[0])] < 0) cavity_.push_back(triangle);
-  }
-}
-
-double SoftBody::calc_cavity_volume(const ConstVector& q) const {
-  double sum = 0;
-  for (const auto& [a, b, c] : cavity_) {
-    const Vec3 first = node(q, cavity_[0][0]);
-    sum -= (node(q, a) - first).dot(cross(Vec3(node(q, b) - first), Vec3(node(q, c) - first))) / 6;
-  }
-  return sum;
-}
-
-// A third of that of each triangle at its nodes, which makes p dV the work of a closed surface: as they are
-// where arms are taken (soft_momentum.cc), so that it turns nothing.
-void SoftBody::add_pressure(const ObjectStep& step, Vector m) const {
-  const double share = step.dt * spec_.pressure / 6;
-  for (const auto& [a, b, c] : cavity_) {
-    const Vec3 x = arm(step, a);
-    const Vec3 push = share * cross(Vec3(arm(step, b) - x), Vec3(arm(step, c) - x));
-    for (const int i : {a, b, c}) {
-      if (!fixed_[i]) m.segment<3>(3 * i) += push;
-    }
-  }
-}
-
 std::string SoftBody::carrier_name(int carrier) const {
-  return carrier < num_carried() ? fmt::format("{}", carried_[carrier])
-                                 : fmt::format("face{}", carrier - num_carried());
+  if (carrier < num_carried()) return fmt::format("{}", carried_[carrier]);
+  return carrier < first_edge() ? fmt::format("face{}", carrier - num_carried())
+                                : fmt::format("edge{}", carrier - first_edge());
 }
 
 double SoftBody::surface_area() const {
@@ -322,7 +293,8 @@ ObjectLayout SoftBody::layout() const {
   layout.num_positions = 3 * num_nodes();
   layout.block_sizes.assign(num_nodes(), 3);
   layout.pairs = pairs_;
-  layout.num_carriers = num_carried() + static_cast<int>(triangles_.size());
+  layout.num_carriers = first_edge() + static_cast<int>(edges_.size());
+  if (spec_.self_contact) layout.apart = find_neighbours();
   return layout;
 }
 
@@ -359,9 +331,11 @@ void SoftBody::place(const ConstVector& q, std::span<Transform> X_WC) const {
   const int n = num_carried();
   for (int i = 0; i < n; ++i) X_WC[i] = {Mat3::Identity(), node(q, carried_[i])};
   for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) X_WC[n + t] = triangle_frame(q, t);
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) X_WC[first_edge() + e] = edge_frame(q, e);
 }
 
 void SoftBody::bend(const ConstVector& q, int carrier, Collider* collider) const {
+  if (carrier >= first_edge()) return bend_edge(q, carrier - first_edge(), collider);
   const int t = carrier - num_carried();
   const Transform X = triangle_frame(q, t);
   const auto at = [&](int i) { return Vec3(X.R.transpose() * (node(q, triangles_[t][i]) - X.p)); };
@@ -383,10 +357,11 @@ void SoftBody::calc_twists(const ConstVector& q, const ConstVector& v, const Vec
     const Vec3 w = cross(z, Vec3(change / twice)) + z * (y.dot(u_ab) / length);
     V[n + t] << w, v_a + (u_ab + u_ac) / 3 + cross(w, Vec3(origin - x_a - (ab + ac) / 3));
   }
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) V[first_edge() + e] = edge_twist(q, v, origin, e);
 }
 
-// A vertex moves as its node. A point of a triangle moves by its barycentric coordinates; one above it as the
-// point below.
+// A vertex moves as its node. A point of a triangle or an edge moves by its barycentric coordinates; one
+// beside it as the nearest point of its plane or line.
 int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const {
   const auto set = [&](int k, int block, double weight) {
     parts[k].block = block;
@@ -397,6 +372,15 @@ int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, Poi
     set(0, carried_[carrier], 1);
     return 1;
   }
+  constexpr double kNothing = 1e-12;  // of a weight: round-off at a vertex
+  if (carrier >= first_edge()) {
+    const auto& [a, b] = edges_[carrier - first_edge()].nodes;
+    const Vec3 x_a = node(q, a), ab = node(q, b) - x_a;
+    const double s = ab.dot(p_W - x_a) / ab.squaredNorm();
+    set(0, a, 1 - s);
+    set(1, b, s);
+    return 2;
+  }
   const auto& [a, b, c] = triangles_[carrier - num_carried()];
   const Vec3 x_a = node(q, a), ab = node(q, b) - x_a, ac = node(q, c) - x_a, ap = p_W - x_a;
   const Vec3 area = cross(ab, ac);
@@ -404,7 +388,6 @@ int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, Poi
   const double s = area.dot(cross(ap, ac)) / squared, t = area.dot(cross(ab, ap)) / squared;
   const double weights[3] = {1 - s - t, s, t};
   const int nodes[3] = {a, b, c};
-  constexpr double kNothing = 1e-12;  // of a weight: round-off at a vertex
   int n = 0;
   for (int k = 0; k < 3; ++k) {
     if (std::abs(weights[k]) > kNothing) set(n++, nodes[k], weights[k]);
@@ -414,6 +397,7 @@ int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, Poi
 
 Vec3 SoftBody::place_point(const ConstVector& q, int carrier, const Vec3& p_C) const {
   if (carrier < num_carried()) return node(q, carried_[carrier]) + p_C;
+  if (carrier >= first_edge()) return edge_frame(q, carrier - first_edge()) * p_C;
   return triangle_frame(q, carrier - num_carried()) * p_C;
 }
 
@@ -424,6 +408,7 @@ std::uint64_t SoftBody::fingerprint() const {
   for (const double x : {spec_.young_modulus, spec_.poisson_ratio, spec_.density, spec_.alpha, spec_.beta})
     hash.add(x);
   if (spec_.pressure != 0) hash.add(spec_.pressure);
+  if (spec_.is_sealed) hash.add(spec_.pressure_around);
   hash.add(static_cast<std::int64_t>(spec_.elasticity));
   hash.add(static_cast<std::int64_t>(spec_.lumped_mass));
   hash.add(fixed_.data(), fixed_.size());

@@ -14,8 +14,8 @@
 // strain e = sym(R^T F) in the step, with the same R for all four, so that it does not damp a rigid motion.
 //
 // Carriers are nodes on the surface, and those that are attached; then the triangles of the surface, four for
-// each face of a quadratic element. Triangles change their form, and collide as they are at the beginning of
-// a step.
+// each face of a quadratic element; then, with spec.has_edges, their edges (soft_edges.cc). Triangles and
+// edges change their form, and collide as they are at the beginning of a step.
 //
 // Nodes of fixed regions keep the velocity they have: no force changes it.
 //
@@ -23,7 +23,7 @@
 // momenta are kept to round-off.
 //
 // Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
-// poisson_ratio above 0.45; quadratic ones do neither. A soft body does not touch itself. In contact it keeps
+// poisson_ratio above 0.45; quadratic ones do neither. In contact it keeps
 // angular momentum to the order of the way that it goes in a step. The tangent has no pressure of contact in
 // it.
 //
@@ -56,6 +56,9 @@ struct SoftElements {
   Eigen::Matrix<double, N, N> mass_shares;     // of an element's mass, of pairs of its nodes
 };
 
+// Of the balls at vertices and the capsules along edges, over the mean edge of the surface.
+inline constexpr double kVertexRadius = 0.02;
+
 // For reports.
 struct SoftStrain {
   double volume = 0;   // [m^3]
@@ -85,7 +88,14 @@ class SoftBody : public Physics {
   int num_carried() const { return static_cast<int>(carried_.size()); }
   int carried(int carrier) const { return carried_[carrier]; }
   int carrier_of(int node) const { return carrier_of_[node]; }  // -1: none
-  // After the name of the body: "12" of node 12, "face3" of triangle 3.
+  // Edges of the surface between two of its triangles: carriers after those of the triangles.
+  struct Edge {
+    std::array<int, 2> nodes;
+    int left, right;  // triangles; in the left one the edge goes from its first to its second node
+  };
+  const std::vector<Edge>& edges() const { return edges_; }
+  double edge_area(int edge) const;  // [m^2] a third of its two triangles, at rest
+  // After the name of the body: "12" of node 12, "face3" of triangle 3, "edge5" of edge 5.
   std::string carrier_name(int carrier) const;
   bool is_on_surface(int node) const { return node_area_[node] > 0; }
   // [m^2] A third of those of its triangles that look one way: the most for any way.
@@ -95,6 +105,8 @@ class SoftBody : public Physics {
   // The triangles of the surface that are around a cavity, outward of the solid; and what is in it [m^3].
   const std::vector<std::array<int, 3>>& cavity() const { return cavity_; }
   double calc_cavity_volume(const ConstVector& q) const;
+  double calc_pressure(const ConstVector& q) const;    // [Pa] in the cavities, above that around
+  double calc_gas_energy(const ConstVector& q) const;  // [J] of a sealed gas, zero at the start
 
   static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(3 * i); }
   SoftStrain calc_strain(const ConstVector& q) const;
@@ -110,7 +122,7 @@ class SoftBody : public Physics {
   int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
   Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const override;
   void bend(const ConstVector& q, int carrier, Collider* collider) const override;
-  bool touches_itself() const override { return false; }
+  bool touches_itself() const override { return spec_.self_contact; }
   bool has_local_mass() const override { return true; }
   std::uint64_t fingerprint() const override;
   ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
@@ -153,9 +165,31 @@ class SoftBody : public Physics {
                            Vector m, Tangent tangent, BlockMatrix* A) const;
   template <int N>
   double sum_energies(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v) const;
+  // soft_gas.cc
+  struct Gas {
+    VecX g;                      // [dofs] dV/dx [m^2], zero at fixed nodes
+    double pressure = 0;         // [Pa] above that around
+    double slope = 0;            // dp/dV [Pa/m^3]
+    double of_v = 0, of_v0 = 0;  // [s] nodes go by these times v and v0 until forces are taken
+    double growth(const ConstVector& v, const ConstVector& v0) const {  // [m^3]
+      return of_v * g.dot(v) + of_v0 * g.dot(v0);
+    }
+  };
   void find_cavity();
-  void add_pressure(const ObjectStep& step, Vector m) const;
+  void couple_cavity();
+  bool has_gas() const { return !cavity_.empty() && (spec_.pressure != 0 || spec_.is_sealed); }
+  double pressure_at(double volume) const;
+  Gas calc_gas(const ObjectStep& step) const;
+  void add_gas(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const;
+  double calc_gas_potential(const ObjectStep& step, const ConstVector& v) const;
   Transform triangle_frame(const ConstVector& q, int triangle) const;
+  // soft_edges.cc
+  void find_edges();
+  int first_edge() const { return num_carried() + static_cast<int>(triangles_.size()); }
+  Transform edge_frame(const ConstVector& q, int edge) const;
+  void bend_edge(const ConstVector& q, int edge, Collider* collider) const;
+  Vec6 edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const;
+  std::vector<std::array<int, 2>> find_neighbours() const;
 
   SoftBodySpec spec_;
   Lame lame_;
@@ -164,8 +198,12 @@ class SoftBody : public Physics {
   std::vector<double> node_mass_;  // [nodes] row sums of M [kg]
   std::vector<char> fixed_;        // [nodes]
   bool has_fixed_ = false;
-  std::vector<std::array<int, 2>> pairs_;
+  std::vector<std::array<int, 2>> pairs_;  // those of elements, sorted, then those of a sealed cavity
+  std::size_t num_element_pairs_ = 0;
   std::vector<std::array<int, 3>> triangles_, cavity_;
+  std::vector<Edge> edges_;
+  std::vector<int> cavity_nodes_, cavity_pairs_;  // sorted; of each pair of them in pairs_, if it is sealed
+  double rest_cavity_ = 0;                        // [m^3]
   std::vector<int> carried_, carrier_of_;
   std::vector<double> node_area_, triangle_area_;
   double rest_volume_ = 0, mean_edge_ = 0, size_ = 0;

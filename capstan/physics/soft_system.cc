@@ -179,7 +179,7 @@ ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, 
     if (A != nullptr) Eigen::Map<Mat3>(A->block(i, i)).diagonal().setConstant(diagonal);
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
   }
-  if (spec_.pressure != 0) add_pressure(step, m);
+  if (has_gas()) add_gas(step, v, m, A);
   const ImpulseSize inner = std::visit(
       [&](const auto& elements) { return add_elements(elements, step, v, m, tangent, A); }, elements_);
   const double damping = h > 0 ? spec_.beta / h : 0;
@@ -227,11 +227,7 @@ double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) co
     sum +=
         0.5 * (1 + spec_.alpha * h) * M * dv.squaredNorm() + dt * spec_.alpha * M * dv.dot(node(step.v0, i));
   }
-  if (spec_.pressure != 0) {
-    VecX push = VecX::Zero(v.size());
-    add_pressure(step, push);
-    sum += push.dot(v - step.v0);
-  }
+  if (has_gas()) sum += calc_gas_potential(step, v);
   const auto add_consistent = [&](const auto& elements) {
     constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
     for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
@@ -253,11 +249,12 @@ double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) co
 }
 
 double SoftBody::calc_elastic_energy(const ConstVector& q) const {
+  const double gas = calc_gas_energy(q);
   return std::visit(
       [&](const auto& elements) {
         constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
         constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
-        double sum = 0;
+        double sum = gas;
         for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
           const Mat3 F = gather<N>(elements.nodes[k / kPoints], q) * elements.gradients[k].transpose();
           sum += elements.weight[k] * (spec_.elasticity == Elasticity::linear_corotational

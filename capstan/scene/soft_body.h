@@ -55,19 +55,24 @@ struct SoftBodySpec {
   std::shared_ptr<const TetMesh> mesh;
   SoftElement element = SoftElement::linear;
   Elasticity elasticity = Elasticity::linear_corotational;
-  double young_modulus = 0;       // [Pa]
-  double poisson_ratio = 0.4;     // below 0.5
-  double density = 0;             // [kg/m^3]
-  double alpha = 0, beta = 0;     // damping [1/s], [s]
-  bool lumped_mass = true;        // at the nodes
-  double pressure = 0;            // [Pa] in its cavities, above that around it
-  std::vector<SoftRegion> fixed;  // nodes there keep the velocity they have: zero
+  double young_modulus = 0;    // [Pa]
+  double poisson_ratio = 0.4;  // below 0.5
+  double density = 0;          // [kg/m^3]
+  double alpha = 0, beta = 0;  // damping [1/s], [s]
+  bool lumped_mass = true;     // at the nodes
+  double pressure = 0;         // [Pa] in its cavities, above that around it
+  // A sealed gas: (pressure + pressure_around) times the volume of the cavities stays as it is at the start.
+  bool is_sealed = false;
+  double pressure_around = 101325;  // [Pa]
+  std::vector<SoftRegion> fixed;    // nodes there keep the velocity they have: zero
   std::vector<SoftAttachment> attachments;
   Vec3 velocity = Vec3::Zero();          // [m/s] of all nodes that are not fixed, at the start
   Vec3 angular_velocity = Vec3::Zero();  // [rad/s] about the centre of mass
   // As ShapeInstance has them.
   std::string material = "default";
   bool collides = true;
+  bool self_contact = false;  // parts of its surface that are no neighbours touch each other
+  bool has_edges = false;     // edges of its surface touch those of soft bodies; compile() sets it
   unsigned group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m]
   std::array<float, 4> rgba = {0.45f, 0.65f, 0.55f, 1.0f};

@@ -280,6 +280,45 @@ void examine_materials(const Scene& scene, Diagnostics* diagnostics) {
   }
 }
 
+// --- Overlaps
+// ------------------------------------------------------------------------------------------------
+
+// What of a soft body overlaps with another thing is told once. Returns the other overlaps.
+std::vector<Overlap> tell_soft_overlaps(const Scene& scene, const Model& model,
+                                        const std::vector<Overlap>& overlaps, Diagnostics* diagnostics) {
+  struct Sum {
+    int count = 0;
+    Overlap deepest;
+  };
+  std::vector<Overlap> others;
+  std::map<std::array<std::string, 2>, Sum> sums;
+  const auto owner = [&](int s) {
+    const ModelShape& shape = model.shapes[s];
+    const Object* object = shape.link > 0 ? &model.objects[model.links[shape.link].object] : nullptr;
+    const auto* soft = object != nullptr ? dynamic_cast<const SoftBody*>(object->physics.get()) : nullptr;
+    return soft != nullptr ? fmt::format("soft body '{}'", soft->spec().name)
+                           : fmt::format("{} '{}' of body '{}'", shape_name(shape.shape), shape.name,
+                                         model.bodies[shape.body].name);
+  };
+  for (const Overlap& overlap : overlaps) {
+    const ModelShape &a = model.shapes[overlap.shape_a], &b = model.shapes[overlap.shape_b];
+    if (a.part == SurfacePart::none && b.part == SurfacePart::none) {
+      others.push_back(overlap);
+      continue;
+    }
+    Sum& sum = sums[{owner(overlap.shape_a), owner(overlap.shape_b)}];
+    if (sum.count++ == 0 || overlap.depth > sum.deepest.depth) sum.deepest = overlap;
+  }
+  for (const auto& [names, sum] : sums) {
+    diagnostics->warning(
+        shape_source(scene, model, sum.deepest.shape_b),
+        fmt::format("at the start, {} and {} overlap in {} place{}, by {:.2g} m or more", names[0], names[1],
+                    sum.count, sum.count == 1 ? "" : "s", sum.deepest.depth),
+        "move them apart, or exclude the pair");
+  }
+  return others;
+}
+
 }  // namespace
 
 StiffestMode calc_stiffest_mode(const Model& model, const State& state) {
@@ -373,7 +412,8 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
 
   Placement placement = make_placement(model);
   calc_placement(model, model.initial.q, &placement);
-  const std::vector<Overlap> overlaps = find_overlaps(model, placement);
+  const std::vector<Overlap> overlaps =
+      tell_soft_overlaps(scene, model, find_overlaps(model, placement), diagnostics);
   for (std::size_t i = 0; i < overlaps.size(); ++i) {
     const ModelShape &a = model.shapes[overlaps[i].shape_a], &b = model.shapes[overlaps[i].shape_b];
     const Source where = shape_source(scene, model, overlaps[i].shape_a);

@@ -13,6 +13,7 @@ constexpr double kSoftestSolid = 100,
                  kStiffestSolid = 1e13;  // [Pa] softer than any gel, stiffer than diamond
 constexpr double kLightestSolid = 10, kHeaviestSolid = 30000;  // [kg/m^3]
 constexpr double kPoorest = 0.02;                              // quality of a tet
+constexpr double kMostPressure = 0.5;                          // of Young's modulus
 constexpr double kLocks = 0.45;                                // poisson_ratio of linear elements
 constexpr double kUnresolved = 3;  // [rad] of a vibration in a step, above which midpoint may gain energy
 
@@ -41,6 +42,11 @@ void examine_soft_bodies(const Scene& scene, const Model& model, const StepOptio
     if (spec.element == SoftElement::linear && spec.poisson_ratio > kLocks) {
       tell(fmt::format("has linear elements and poisson_ratio {:g}: they lock", spec.poisson_ratio),
            "write 'element: quadratic'");
+    }
+    if (!body.cavity().empty() && std::abs(spec.pressure) > kMostPressure * spec.young_modulus) {
+      tell(fmt::format("has pressure {:g} Pa, where its Young's modulus is {:g} Pa: no wall of it holds that",
+                       spec.pressure, spec.young_modulus),
+           "pressures are Pa: 1 kPa is 1000; write a smaller one");
     }
     if (body.is_all_fixed())
       tell("has all its nodes in fixed regions: it never moves", "make the regions smaller");

@@ -3,14 +3,32 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "capstan/dynamics/objects.h"
+#include "capstan/physics/soft_body.h"
 
 namespace capstan {
 namespace {
 
 // [m, rad, m/s, rad/s] Positions are 0.1 mm apart there; who falls freely gets so far in five days.
 constexpr double kLargest = 1e12;
+
+// A wall that a pressure makes ever thinner has no place to rest: then no time step helps.
+constexpr double kStretched = 1;  // strain
+void explain_pressure(const Object& object, const State& before) {
+  const auto* soft = dynamic_cast<const SoftBody*>(object.physics.get());
+  if (soft == nullptr || soft->cavity().empty() || (soft->spec().pressure == 0 && !soft->spec().is_sealed))
+    return;
+  const auto q = before.q.segment(object.q_begin, object.num_positions());
+  const double strain = soft->calc_strain(q).largest, pressure = soft->calc_pressure(q);
+  if (!(strain > kStretched || std::abs(pressure) > 0.5 * soft->spec().young_modulus)) return;
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: soft body '{}' is blown up by its pressure: {:.3g} Pa inside, where its "
+      "Young's modulus is {:.3g} Pa, and strains of {:.2g}. Write a smaller 'pressure', a thicker wall or a "
+      "larger young_modulus",
+      before.step, before.time, soft->spec().name, pressure, soft->spec().young_modulus, strain));
+}
 
 }  // namespace
 
@@ -37,6 +55,7 @@ void check_finite(const Model& model, const State& before, const State& after, d
     const auto q = after.q.segment(object.q_begin, object.num_positions());
     const auto v = after.v.segment(object.dof_begin, object.num_dofs());
     if (q.allFinite() && v.allFinite() && largest(q) <= kLargest && largest(v) <= kLargest) continue;
+    explain_pressure(object, before);
     throw StepFailure(
         fmt::format("step {} at t = {:g} s failed: the {} with body '{}' would get a value that is not "
                     "finite, or farther or faster than {:g} (m, m/s or rad/s; largest speed before the step: "
@@ -79,6 +98,7 @@ void check_objects(const Model& model, const State& state, const Motion& motions
   if (failed < 0) return;
   const Object& object = model.objects[failed];
   const ObjectMotion& motion = motion_of(model, motions, failed);
+  explain_pressure(object, state);
   throw StepFailure(fmt::format(
       "step {} at t = {:g} s failed: the forces of the {} with body '{}' did not converge (relative momentum "
       "residual {:.1e} after {} Newton steps): it turns or bends too much in one step. Try a smaller time "

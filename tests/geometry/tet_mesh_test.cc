@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "capstan/geometry/mesh.h"
 
@@ -50,6 +53,29 @@ TEST(TetMesh, RoundOnesConvergeToTheirVolume) {
     EXPECT_LT(std::abs(volume_of(c) / cylinder - 1), 4.0 / (n * n));
     EXPECT_LT(error, 0.4 * before);
     before = error;
+  }
+}
+
+// A wheel is its own mirror image, whatever number of cells it is asked for: else it would roll to one side.
+TEST(TetMesh, ACylinderIsItsMirrorImage) {
+  for (const int along : {1, 2, 3}) {
+    const TetMesh mesh = make_cylinder_tets(0.1, 0.05, 4, along);
+    const auto sides = [&](double sign) {
+      std::multiset<std::array<long, 12>> set;
+      for (const auto& tet : mesh.tets) {
+        std::array<std::array<long, 3>, 4> corners;
+        for (int k = 0; k < 4; ++k) {
+          const Vec3& x = mesh.vertices[tet[k]];
+          corners[k] = {std::lround(1e9 * x.x()), std::lround(1e9 * x.y()), std::lround(1e9 * sign * x.z())};
+        }
+        std::sort(corners.begin(), corners.end());
+        std::array<long, 12> flat;
+        for (int k = 0; k < 12; ++k) flat[k] = corners[k / 3][k % 3];
+        set.insert(flat);
+      }
+      return set;
+    };
+    EXPECT_EQ(sides(1), sides(-1)) << along;
   }
 }
 

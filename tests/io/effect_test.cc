@@ -132,6 +132,14 @@ std::vector<Case> cases() {
       {"soft_bodies/pressure",
        soft("ball: {radius: 0.05, inner_radius: 0.03, cells: [6]}, density: 1000, young_modulus: 1e5%"), "",
        ", pressure: 1000"},
+      {"soft_bodies/sealed",
+       soft("ball: {radius: 0.05, inner_radius: 0.03, cells: [6]}, density: 1000, young_modulus: 1e5, "
+            "pressure: 1000%"),
+       "", ", sealed: true"},
+      {"soft_bodies/pressure_around",
+       soft("ball: {radius: 0.05, inner_radius: 0.03, cells: [6]}, density: 1000, young_modulus: 1e5, "
+            "pressure: 1000, sealed: true%"),
+       "", ", pressure_around: 0"},
       {"soft_bodies/damping",
        soft("box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, young_modulus: 1e5%"), "",
        ", damping: {beta: 0.01}"},
@@ -462,6 +470,7 @@ const std::map<std::string, std::string> kNotSimulated = {
     {"soft_bodies/mesh", "io/yaml_soft_bodies_test.cc"},
     {"soft_bodies/name", "a name"},
     {"soft_bodies/scale", "io/yaml_soft_bodies_test.cc"},
+    {"soft_bodies/self_contact", "io/yaml_soft_bodies_test.cc"},
     {"rods/actuated", "step/rod_actuation_test.cc"},
     {"rods/angles", "io/yaml_rods_test.cc"},
     {"rods/arc", "io/yaml_rods_test.cc"},

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <random>
 
+#include "capstan/scene/soft_body.h"
 #include "capstan/step/step.h"
 #include "tests/io/mjcf_helpers.h"
 
@@ -552,6 +553,45 @@ TEST_F(Mjcf, UnnamedThingsGetUniqueNames) {
   EXPECT_EQ(bodies.size(), 3u);
   EXPECT_EQ(shapes.size(), 4u);
   EXPECT_NE(scene.bodies[0].joints[0].name, scene.bodies[0].joints[1].name);
+}
+
+// Where MuJoCo 4 has the vertices of this grid, in this order: z first.
+TEST_F(Mjcf, AFlexcompOfDim3IsASoftBody) {
+  const Scene scene = read_clean(
+      "<worldbody><body name='b' pos='0 0 1'><freejoint/><geom size='.1'/><flexcomp name='f' type='grid' "
+      "dim='3' "
+      "count='3 2 2' spacing='.1 .2 .3' mass='2' pos='0 0 .5' rgba='1 0 0 1'><pin id='0' gridrange='2 0 0 2 "
+      "1 1'/>"
+      "<elasticity young='1e4' poisson='.3' damping='.01'/><contact selfcollide='none' friction='.7'/>"
+      "</flexcomp></body></worldbody>");
+  ASSERT_EQ(scene.soft_bodies.size(), 1u);
+  const SoftBodySpec& body = scene.soft_bodies[0];
+  EXPECT_EQ(body.name, "f");
+  EXPECT_EQ(body.body, "b");
+  EXPECT_EQ(body.pose.position, Vec3(0, 0, 0.5));
+  ASSERT_EQ(body.mesh->vertices.size(), 12u);
+  EXPECT_LT((body.mesh->vertices[1] - Vec3(-0.1, -0.1, 0.15)).norm(), 1e-15);
+  EXPECT_LT((body.mesh->vertices[4] - Vec3(0, -0.1, -0.15)).norm(), 1e-15);
+  EXPECT_EQ(body.mesh->tets.size(), 10u);
+  EXPECT_NEAR(body.density, 2 / (0.2 * 0.2 * 0.3), 1e-9);
+  EXPECT_EQ(body.young_modulus, 1e4);
+  EXPECT_EQ(body.poisson_ratio, 0.3);
+  EXPECT_EQ(body.beta, 0.01);
+  EXPECT_FALSE(body.self_contact);
+  EXPECT_EQ(body.attachments.size(), 5u);
+  EXPECT_EQ(body.attachments[0].body, "b");
+  const Model model = compile(scene);
+  EXPECT_EQ(model.constraints.size(), 5u);
+}
+
+TEST_F(Mjcf, OtherFlexcompsAreReported) {
+  for (const char* flex :
+       {"<flexcomp name='f' type='grid' dim='2' count='3 3 1'/>", "<flexcomp name='f' type='grid' dim='3'/>",
+        "<flexcomp name='f' type='ellipsoid' dim='3'><elasticity young='1e4'/></flexcomp>"}) {
+    const Scene scene = read(std::string("<worldbody><body name='b'>") + flex + "</body></worldbody>");
+    EXPECT_TRUE(scene.soft_bodies.empty());
+    EXPECT_TRUE(says(diagnostics, "is not supported but for dim 3", 2)) << diagnostics.text();
+  }
 }
 
 TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {

@@ -191,6 +191,65 @@ controls: [{time: 0, force: {pad/7: [0, 0, 4.8]}}]
   EXPECT_NEAR(calc_mechanics(model, state).momentum[5], 4.8 * 0.1, 1e-9);  // of 48 kg
 }
 
+// Node 13 of 27 is inside; node 30 is not there. Both are told as such, wherever they are named.
+TEST(YamlSoftBodies, TellsOfNodesThatAreNoBodies) {
+  const auto told = [](const std::string& more) {
+    Diagnostics diagnostics;
+    const Scene scene = read(
+        "soft_bodies: [{name: gel, box: {size: [1, 1, 1], cells: [2, 2, 2]}, density: 1000, young_modulus: "
+        "1e5}]\n" +
+            more,
+        &diagnostics);
+    compile(scene, &diagnostics);
+    return diagnostics.text();
+  };
+  for (const char* more :
+       {"sites: [{name: tip, body: gel/13}]\n", "sensors: [{type: frame_position, body: gel/13}]\n",
+        "controls: [{time: 0, force: {gel/13: [0, 0, 1]}}]\n"}) {
+    const std::string text = told(more);
+    EXPECT_NE(text.find("node 13 is inside soft body 'gel'"), std::string::npos) << text;
+    EXPECT_NE(text.find("the nearest of those is 'gel/4'"), std::string::npos) << text;
+  }
+  const std::string text = told("sites: [{name: tip, body: gel/30}]\n");
+  EXPECT_NE(text.find("soft body 'gel' has no node 30; its nodes are 0 to 26"), std::string::npos) << text;
+  EXPECT_EQ(told("sites: [{name: tip, body: gel/12}]\n"), "");
+}
+
+// Edges are there where something may touch them.
+TEST(YamlSoftBodies, SelfContactAndOtherBodiesMakeEdges) {
+  const auto edges = [](const std::string& keys, const std::string& more) {
+    Diagnostics diagnostics;
+    const std::string solid = ", box: {size: [1, 1, 1], cells: [1, 1, 1]}, density: 1000, young_modulus: 1e5";
+    const Scene scene =
+        read("soft_bodies: [{name: gel" + solid + keys + "}" +
+                 (more.empty() ? "" : ", {name: other, position: [3, 0, 0]" + solid + more + "}") + "]\n",
+             &diagnostics);
+    EXPECT_EQ(diagnostics.text(), "");
+    const Model model = compile(scene);
+    EXPECT_EQ(model.objects[0].physics->touches_itself(), keys == ", self_contact: true");
+    return soft_body_of(model, 0).edges().size();
+  };
+  EXPECT_EQ(edges("", ""), 0u);
+  EXPECT_EQ(edges(", self_contact: true", ""), 18u);
+  EXPECT_EQ(edges("", ", color: [1, 0, 0]"), 18u);
+  EXPECT_EQ(edges("", ", group_bits: 2, mask_bits: 2"), 0u);
+}
+
+// One message for each pair of things, not for each pair of triangles.
+TEST(YamlSoftBodies, OverlapsOfASoftBodyAreToldOnce) {
+  Diagnostics diagnostics;
+  const Scene scene = read(
+      "shapes: [{type: plane, name: floor}]\nsoft_bodies: [{name: gel, box: {size: [1, 1, 1], cells: [3, 3, "
+      "3]}, "
+      "density: 1000, young_modulus: 1e5}]\n",
+      &diagnostics);
+  const Model model = compile(scene, &diagnostics);
+  examine(scene, model, step_options(model), &diagnostics);
+  EXPECT_EQ(diagnostics.num_warnings(), 1) << diagnostics.text();
+  EXPECT_NE(diagnostics.text().find("and soft body 'gel' overlap in 28 places, by 0.5"), std::string::npos)
+      << diagnostics.text();
+}
+
 TEST(YamlSoftBodies, CheckTellsWhatIsProbablyNotMeant) {
   const auto told = [](const std::string& keys, Integrator integrator) {
     Diagnostics diagnostics;
@@ -209,6 +268,23 @@ TEST(YamlSoftBodies, CheckTellsWhatIsProbablyNotMeant) {
             std::string::npos);
   EXPECT_NE(told("young_modulus: 1e5, elasticity: saint_venant_kirchhoff", usual).find("turn inside out"),
             std::string::npos);
+  Diagnostics blown;
+  const Scene bubble = read(
+      "soft_bodies: [{name: b, ball: {radius: 1, inner_radius: 0.9}, density: 1000, young_modulus: 1e5, "
+      "pressure: 1e7}]\n",
+      &blown);
+  const Model model = compile(bubble, &blown);
+  examine(bubble, model, step_options(model), &blown);
+  EXPECT_NE(blown.text().find("no wall of it holds that"), std::string::npos) << blown.text();
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  std::string failure;
+  try {
+    for (int i = 0; i < 200; ++i) step(model, step_options(model), {}, &state, &workspace);
+  } catch (const StepFailure& error) {
+    failure = error.what();
+  }
+  EXPECT_TRUE(failure.empty() || failure.find("is blown up by its pressure") != std::string::npos) << failure;
   EXPECT_EQ(told("young_modulus: 1e5", Integrator::midpoint), "");
   EXPECT_NE(told("young_modulus: 1e9", Integrator::midpoint).find("may gain energy"), std::string::npos);
 }
@@ -222,7 +298,7 @@ struct TemporaryFile {
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 
-TEST(TetFile, ReadsMshAndVtk) {
+TEST(TetFile, ReadsMshVtkAndVtu) {
   const TemporaryFile old(
       "a.msh",
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n7 0 0 1\n"
@@ -235,7 +311,27 @@ TEST(TetFile, ReadsMshAndVtk) {
       "c.vtk",
       "# vtk DataFile Version 3.0\na part\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0\n"
       "0 1 0 0 0 1\nCELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n");
-  for (const std::string& path : {old.path, recent.path, vtk.path}) {
+  const std::string head =
+      "<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
+      "<UnstructuredGrid><Piece NumberOfPoints=\"4\" NumberOfCells=\"2\"><Points>\n";
+  const std::string cells =
+      "</Points><Cells><DataArray type=\"Int32\" Name=\"connectivity\" format=\"ascii\">0 1 2 0 1 2 3\n"
+      "</DataArray><DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">3 7</DataArray>\n"
+      "<DataArray type=\"UInt8\" Name=\"types\" format=\"ascii\">5 10</DataArray></Cells></Piece>\n"
+      "</UnstructuredGrid></VTKFile>\n";
+  const TemporaryFile vtu(
+      "e.vtu", head +
+                   "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n0 0 0 1 0 0\n"
+                   "0 1 0 0 0 1</DataArray>" +
+                   cells);
+  // 48 bytes of float, after their number.
+  const TemporaryFile packed("f.vtu",
+                             head +
+                                 "<DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">"
+                                 "MAAAAAAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAAAAAACAPw=="
+                                 "</DataArray>" +
+                                 cells);
+  for (const std::string& path : {old.path, recent.path, vtk.path, vtu.path, packed.path}) {
     Diagnostics diagnostics;
     const auto mesh = read_tets(path, 2, {}, &diagnostics);
     ASSERT_TRUE(mesh) << diagnostics.text();
@@ -246,8 +342,8 @@ TEST(TetFile, ReadsMshAndVtk) {
 }
 
 TEST(TetFile, TellsWhatIsWrongAndWhere) {
-  const auto told = [](const std::string& text) {
-    const TemporaryFile file("d.msh", text);
+  const auto told = [](const std::string& text, const char* name = "d.msh") {
+    const TemporaryFile file(name, text);
     Diagnostics diagnostics;
     EXPECT_FALSE(read_tets(file.path, 1, {"scene.yaml", 7}, &diagnostics));
     return diagnostics.text();
@@ -262,6 +358,11 @@ TEST(TetFile, TellsWhatIsWrongAndWhere) {
   EXPECT_NE(told("$MeshFormat\n2.2 0 8\n$Elements\n1\n1 4 0 1 2 3 4\n").find("node 1, which is not there"),
             std::string::npos);
   EXPECT_NE(told("$MeshFormat\n2.2 0 8\n").find("scene.yaml:7: error"), std::string::npos);
+  EXPECT_NE(told("<a", "d.vtu").find("no XML"), std::string::npos);
+  EXPECT_NE(told("\n<VTKFile type='UnstructuredGrid' compressor='vtkZLibDataCompressor'/>", "d.vtu")
+                .find("d.vtu:2: error: the VTK file is compressed"),
+            std::string::npos);
+  EXPECT_NE(told("<VTKFile type='PolyData'/>", "d.vtu").find("has a PolyData"), std::string::npos);
 }
 
 }  // namespace

@@ -56,6 +56,41 @@ struct Setting {
   }
 };
 
+// m by differences of the potential, A by those of m.
+void check_derivatives(const SoftBodySpec& spec) {
+  const Setting s(spec);
+  const ObjectStep step = s.step(0.5, 0.75);
+  const int n = static_cast<int>(s.q.size());
+  VecX at = s.v + random_vector(n, 0.2, 4);
+  for (int i = 0; i < n; ++i) {
+    if (s.body.is_fixed(i / 3)) at[i] = 0;
+  }
+  BlockMatrix A;
+  const ObjectLayout layout = s.body.layout();
+  A.set_pattern({layout.block_sizes, layout.pairs, {}});
+  VecX m(n), up(n), down(n);
+  s.body.calc_system(step, at, m, Tangent::exact, &A);
+  const MatX dense = A.dense();
+  double worst_m = 0, worst_A = 0;
+  for (int k = 0; k < n; ++k) {
+    if (s.body.is_fixed(k / 3)) continue;
+    constexpr double h = 1e-4;
+    VecX a = at, b = at;
+    a[k] += h;
+    b[k] -= h;
+    const double slope = (s.body.calc_potential(step, a) - s.body.calc_potential(step, b)) / (2 * h);
+    worst_m = std::max(worst_m, std::abs(slope - m[k]));
+    s.body.calc_system(step, a, up, Tangent::exact, nullptr);
+    s.body.calc_system(step, b, down, Tangent::exact, nullptr);
+    for (int i = 0; i < n; ++i) {
+      if (!s.body.is_fixed(i / 3))
+        worst_A = std::max(worst_A, std::abs((up[i] - down[i]) / (2 * h) - dense(i, k)));
+    }
+  }
+  EXPECT_LT(worst_m, 1e-6 * m.cwiseAbs().maxCoeff()) << static_cast<int>(spec.elasticity);
+  EXPECT_LT(worst_A, 1e-6 * dense(n - 1, n - 1)) << static_cast<int>(spec.elasticity);
+}
+
 TEST(SoftBody, MomentumAndTangentAreDerivativesOfThePotential) {
   for (const Elasticity elasticity : kAll) {
     for (const SoftElement element : {SoftElement::linear, SoftElement::quadratic}) {
@@ -65,39 +100,45 @@ TEST(SoftBody, MomentumAndTangentAreDerivativesOfThePotential) {
         spec.beta = 0.003;
         spec.lumped_mass = lumped;
         if (lumped) spec.fixed.push_back({false, {-0.1, 0, 0}, {1e-6, 1, 1}, 0});
-        const Setting s(spec);
-        const ObjectStep step = s.step(0.5, 0.75);
-        const int n = static_cast<int>(s.q.size());
-        VecX at = s.v + random_vector(n, 0.2, 4);
-        for (int i = 0; i < n; ++i) {
-          if (s.body.is_fixed(i / 3)) at[i] = 0;
-        }
-        BlockMatrix A;
-        const ObjectLayout layout = s.body.layout();
-        A.set_pattern({layout.block_sizes, layout.pairs, {}});
-        VecX m(n), up(n), down(n);
-        s.body.calc_system(step, at, m, Tangent::exact, &A);
-        const MatX dense = A.dense();
-        double worst_m = 0, worst_A = 0;
-        for (int k = 0; k < n; ++k) {
-          if (s.body.is_fixed(k / 3)) continue;
-          constexpr double h = 1e-4;
-          VecX a = at, b = at;
-          a[k] += h;
-          b[k] -= h;
-          const double slope = (s.body.calc_potential(step, a) - s.body.calc_potential(step, b)) / (2 * h);
-          worst_m = std::max(worst_m, std::abs(slope - m[k]));
-          s.body.calc_system(step, a, up, Tangent::exact, nullptr);
-          s.body.calc_system(step, b, down, Tangent::exact, nullptr);
-          for (int i = 0; i < n; ++i) {
-            if (!s.body.is_fixed(i / 3))
-              worst_A = std::max(worst_A, std::abs((up[i] - down[i]) / (2 * h) - dense(i, k)));
-          }
-        }
-        EXPECT_LT(worst_m, 1e-6 * m.cwiseAbs().maxCoeff()) << static_cast<int>(elasticity);
-        EXPECT_LT(worst_A, 1e-6 * dense(n - 1, n - 1)) << static_cast<int>(elasticity);
+        check_derivatives(spec);
       }
     }
+  }
+}
+
+SoftBodySpec balloon() {
+  SoftBodySpec spec = block(SoftElement::linear, Elasticity::linear_corotational);
+  spec.mesh = std::make_shared<const TetMesh>(make_shell_tets(0.1, 0.06, 4, 1));
+  spec.pressure = 700;
+  spec.is_sealed = true;
+  spec.pressure_around = 3000;
+  return spec;
+}
+
+TEST(SoftBody, TheGasOfACavityHasAPotential) {
+  SoftBodySpec spec = balloon();
+  check_derivatives(spec);
+  spec.fixed.push_back({false, {-0.1, 0, 0}, {0.05, 1, 1}, 0});
+  check_derivatives(spec);
+}
+
+// (p + p_around) V stays; p is minus the slope of the energy; and without a sealed gas p is given.
+TEST(SoftBody, ASealedGasKeepsItsPressureTimesVolume) {
+  const Setting s(balloon());
+  VecX rest(s.q.size()), v(s.q.size());
+  s.body.set_initial(rest, v);
+  EXPECT_NEAR(s.body.calc_pressure(rest), 700, 1e-9);
+  EXPECT_NEAR(s.body.calc_gas_energy(rest), 0, 1e-12);
+  const double constant = 3700 * s.body.calc_cavity_volume(rest);
+  for (const double scale : {0.5, 0.9, 1.2, 2.0}) {
+    const VecX q = scale * rest;
+    const double V = s.body.calc_cavity_volume(q);
+    EXPECT_NEAR((s.body.calc_pressure(q) + 3000) * V, constant, 1e-12 * constant);
+    const double h = 1e-5;
+    const VecX more = (scale + h) * rest, less = (scale - h) * rest;
+    const double slope = (s.body.calc_gas_energy(more) - s.body.calc_gas_energy(less)) /
+                         (s.body.calc_cavity_volume(more) - s.body.calc_cavity_volume(less));
+    EXPECT_NEAR(-slope, s.body.calc_pressure(q), 1e-5 * 3700);
   }
 }
 
@@ -174,7 +215,9 @@ TEST(SoftBody, HasTheMassAndInertiaOfItsSolid) {
 }
 
 TEST(SoftBody, CarriersMoveAsTheirPointsDo) {
-  const Setting s(block(SoftElement::linear, Elasticity::neo_hookean));
+  SoftBodySpec spec = block(SoftElement::linear, Elasticity::neo_hookean);
+  spec.has_edges = true;
+  const Setting s(spec);
   const int carriers = s.body.layout().num_carriers;
   std::vector<Transform> X(carriers), later(carriers);
   std::vector<Vec6> V(carriers);
@@ -209,6 +252,60 @@ TEST(SoftBody, CarriersMoveAsTheirPointsDo) {
     for (int k = 0; k < 3; ++k)
       EXPECT_LT((X[s.body.num_carried() + t] * collider.vertex[k] - SoftBody::node(s.q, triangle[k])).norm(),
                 1e-14);
+  }
+  // Edges: a closed surface has three for two triangles; capsules from node to node, between two normals.
+  const int first = s.body.num_carried() + static_cast<int>(s.body.triangles().size());
+  ASSERT_EQ(2 * s.body.edges().size(), 3 * s.body.triangles().size());
+  for (int e = 0; e < static_cast<int>(s.body.edges().size()); ++e) {
+    const auto& edge = s.body.edges()[e];
+    const Vec3 a = SoftBody::node(s.q, edge.nodes[0]), b = SoftBody::node(s.q, edge.nodes[1]);
+    PointPart parts[kMostPointParts];
+    ASSERT_EQ(s.body.calc_point(s.q, first + e, 0.3 * a + 0.7 * b, parts), 2);
+    Vec3 sum = Vec3::Zero();
+    for (int k = 0; k < 2; ++k)
+      sum += Eigen::Map<const Mat3>(parts[k].J.data()) * SoftBody::node(s.v, parts[k].block);
+    EXPECT_LT(
+        (sum - 0.3 * SoftBody::node(s.v, edge.nodes[0]) - 0.7 * SoftBody::node(s.v, edge.nodes[1])).norm(),
+        1e-12);
+    Collider collider;
+    s.body.bend(s.q, first + e, &collider);
+    EXPECT_TRUE(collider.is_edge);
+    EXPECT_LT((X[first + e] * Vec3(0, 0, -collider.size.z()) - a).norm(), 1e-14);
+    EXPECT_LT((X[first + e] * Vec3(0, 0, collider.size.z()) - b).norm(), 1e-14);
+    const int triangles[2] = {edge.left, edge.right};
+    for (int k = 0; k < 2; ++k) {
+      const Vec3 n = X[s.body.num_carried() + triangles[k]].R.col(2);
+      EXPECT_LT((X[first + e].R * collider.vertex[k] - n).norm(), 1e-12);
+    }
+    // At rest the edges of a box are flat or convex.
+    VecX rest(s.q.size()), still(s.q.size());
+    s.body.set_initial(rest, still);
+    s.body.bend(rest, first + e, &collider);
+    EXPECT_GT(cross(collider.vertex[0], collider.vertex[1]).z(), -1e-12);
+  }
+}
+
+TEST(SoftBody, NeighboursAreThoseOfOneElement) {
+  SoftBodySpec spec = block(SoftElement::linear, Elasticity::corotated, {4, 2, 2});
+  EXPECT_TRUE(SoftBody(spec).layout().apart.empty());
+  spec.has_edges = spec.self_contact = true;
+  const SoftBody body(spec);
+  const auto apart = body.layout().apart;
+  const auto is_apart = [&](int a, int b) {
+    return std::find(apart.begin(), apart.end(), std::array<int, 2>{std::min(a, b), std::max(a, b)}) !=
+           apart.end();
+  };
+  for (int t = 0; t < static_cast<int>(body.triangles().size()); ++t) {
+    const auto& triangle = body.triangles()[t];
+    for (int c = 0; c < body.num_carried(); ++c) {
+      double nearest = kInfinity;
+      for (const int i : triangle)
+        nearest = std::min(nearest, (body.rest(i) - body.rest(body.carried(c))).norm());
+      // Cells are 50 mm.
+      const bool found = is_apart(c, body.num_carried() + t);
+      EXPECT_TRUE(found || nearest > 1e-9);
+      EXPECT_TRUE(!found || nearest < 0.0901);
+    }
   }
 }
 

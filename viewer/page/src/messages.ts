@@ -33,6 +33,7 @@ export interface SoftBody {
   first_link: number;
   num_links: number;
   triangles: Uint8Array; // int32 [n][3]: vertices, counted from first_link
+  rest?: Uint8Array; // float32 [vertices][3]: where they are without strain [m]
 }
 
 export interface Scene {

@@ -41,6 +41,7 @@ export class Panel {
     const show = this.gui.addFolder("Show");
     const colorings: Coloring[] = ["material", "body", "islands"];
     if (scene.sleeps) colorings.push("sleeping");
+    if (scene.soft_bodies?.length) colorings.push("strain");
     show.add(s, "coloring", colorings).name("colour by").onChange((c: Coloring) => {
       world.coloring = c;
       world.recolor();

@@ -1,7 +1,26 @@
 // Soft bodies as their surface: vertices are links of the scene, triangles of them are told once. Normals are smooth but
-// for the creases that a body has at rest, such as the edges of a box.
+// for the creases that a body has at rest, such as the edges of a box. By strain, vertices are coloured by the largest
+// stretch or shortening |s - 1| of the triangles around them, relative to rest, up to STRAIN.
 import * as THREE from "three";
 import { Scene, SoftBody } from "./messages";
+
+export const STRAIN = 0.3; // and more: red
+const SCALE = [0x2b4c9b, 0x2fa8a0, 0xe8d44d, 0xc8322b].map((c) => new THREE.Color(c));
+
+// The larger |s - 1| of the singular values s of the map from one triangle to another, by two of their sides.
+export function triangleStrain(ab: THREE.Vector3, ac: THREE.Vector3, rest: { xx: number; xy: number; yy: number }) {
+  // Sides at rest are (xx, 0) and (xy, yy) in their plane; C = F^T F from the sides of now.
+  const c11 = ab.dot(ab) / (rest.xx * rest.xx);
+  const c12 = (ab.dot(ac) / rest.xx - rest.xy * c11) / rest.yy;
+  const c22 = (ac.dot(ac) - 2 * rest.xy * rest.yy * c12 - rest.xy * rest.xy * c11) / (rest.yy * rest.yy);
+  const mean = (c11 + c22) / 2, half = Math.hypot((c11 - c22) / 2, c12);
+  return Math.max(...[mean + half, mean - half].map((c) => Math.abs(Math.sqrt(Math.max(0, c)) - 1)));
+}
+
+export function strainColor(strain: number): THREE.Color {
+  const at = (SCALE.length - 1) * Math.min(1, strain / STRAIN), k = Math.min(SCALE.length - 2, Math.floor(at));
+  return SCALE[k].clone().lerp(SCALE[k + 1], at - k);
+}
 
 const CREASE = Math.cos(THREE.MathUtils.degToRad(40));
 
@@ -9,11 +28,22 @@ class Surface {
   readonly mesh: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
   private triangles: Int32Array; // three links each
   private around: number[][] | null = null; // [corners] triangles whose normals a corner has; known at the first place()
+  private rest: { xx: number; xy: number; yy: number }[] = []; // [triangles] sides at rest
+  private byStrain = false;
 
   constructor(body: SoftBody, private shape: number, opacity: number) {
     this.triangles = new Int32Array(body.triangles.slice().buffer).map((vertex) => vertex + body.first_link);
+    if (body.rest) {
+      const x = new Float32Array(body.rest.slice().buffer);
+      const at = (link: number) => new THREE.Vector3().fromArray(x, 3 * (link - body.first_link));
+      for (let c = 0; c < this.triangles.length; c += 3) {
+        const a = at(this.triangles[c]), ab = at(this.triangles[c + 1]).sub(a), ac = at(this.triangles[c + 2]).sub(a);
+        const xx = ab.length(), xy = ab.dot(ac) / xx;
+        this.rest.push({ xx, xy, yy: Math.sqrt(Math.max(1e-30, ac.dot(ac) - xy * xy)) });
+      }
+    }
     const geometry = new THREE.BufferGeometry(), count = this.triangles.length;
-    for (const name of ["position", "normal"])
+    for (const name of ["position", "normal", "color"])
       geometry.setAttribute(name, new THREE.BufferAttribute(new Float32Array(3 * count), 3));
     const material = new THREE.MeshStandardMaterial({ roughness: 0.6, metalness: 0, transparent: opacity < 1, opacity });
     this.mesh = new THREE.Mesh(geometry, material);
@@ -41,6 +71,38 @@ class Surface {
       normal.setXYZ(c, sum.x, sum.y, sum.z);
     });
     position.needsUpdate = normal.needsUpdate = true;
+    if (this.byStrain) this.colorByStrain(links);
+  }
+
+  private colorByStrain(links: THREE.Object3D[]) {
+    const color = this.mesh.geometry.getAttribute("color") as THREE.BufferAttribute;
+    const sum = new Map<number, [number, number]>(), ab = new THREE.Vector3(), ac = new THREE.Vector3();
+    this.rest.forEach((rest, t) => {
+      const [a, b, d] = [0, 1, 2].map((k) => this.triangles[3 * t + k]);
+      ab.subVectors(links[b].position, links[a].position);
+      ac.subVectors(links[d].position, links[a].position);
+      const strain = triangleStrain(ab, ac, rest);
+      for (const link of [a, b, d]) {
+        const [total, count] = sum.get(link) ?? [0, 0];
+        sum.set(link, [total + strain, count + 1]);
+      }
+    });
+    const of = new Map(Array.from(sum, ([link, [total, count]]) => [link, strainColor(total / count)]));
+    this.triangles.forEach((link, c) => { const k = of.get(link)!; color.setXYZ(c, k.r, k.g, k.b); });
+    color.needsUpdate = true;
+  }
+
+  setByStrain(on: boolean, links: THREE.Object3D[]) {
+    on &&= this.rest.length > 0;
+    if (this.byStrain !== on) {
+      this.mesh.material.vertexColors = on;
+      this.mesh.material.needsUpdate = true;
+    }
+    this.byStrain = on;
+    if (on) {
+      this.mesh.material.color.set(0xffffff);
+      this.colorByStrain(links);
+    }
   }
 
   private findNeighbours(faces: THREE.Vector3[]): number[][] {
@@ -72,6 +134,7 @@ export class Surfaces {
     this.surfaces.forEach((surface) => this.object.add(surface.mesh));
   }
   place(links: THREE.Object3D[]) { this.surfaces.forEach((surface) => surface.place(links)); }
+  setByStrain(on: boolean, links: THREE.Object3D[]) { this.surfaces.forEach((surface) => surface.setByStrain(on, links)); }
   color(colorOf: (shape: number) => THREE.Color) { this.surfaces.forEach((surface) => surface.color(colorOf)); }
   setWireframe(on: boolean) { this.surfaces.forEach((surface) => surface.setWireframe(on)); }
 }

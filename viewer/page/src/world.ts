@@ -11,7 +11,7 @@ import { Tubes } from "./tubes";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
-export type Coloring = "material" | "body" | "islands" | "sleeping";
+export type Coloring = "material" | "body" | "islands" | "sleeping" | "strain";
 
 // Colours that stay apart from each other, and from those of the contacts.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
@@ -242,6 +242,7 @@ export class World {
     this.solids.color(colorOf);
     this.tubes.color(colorOf);
     this.surfaces.color(colorOf);
+    this.surfaces.setByStrain(this.coloring === "strain", this.links);
     this.dirty = true;
   }
 

@@ -1,0 +1,131 @@
+// Edges of the surface of a soft body as carriers, and which carriers are neighbours.
+//
+// The frame of an edge has z along it and x in the middle of the normals n_0 and n_1 of its two triangles,
+// which are across it. It turns with
+//
+//   w = z x dz/dt + z (z . (n_0 x dn_0/dt) + z . (n_1 x dn_1/dt)) / 2.
+//
+// Two carriers are neighbours if they share a node, or an element has a node of each. Those never touch: what
+// is between them is one solid.
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "capstan/geometry/collider.h"
+#include "capstan/physics/soft_body.h"
+
+namespace capstan {
+namespace {
+
+Vec3 normal_of(const std::array<int, 3>& triangle, const Eigen::Ref<const VecX>& q) {
+  const Vec3 a = SoftBody::node(q, triangle[0]);
+  return cross(Vec3(SoftBody::node(q, triangle[1]) - a), Vec3(SoftBody::node(q, triangle[2]) - a))
+      .normalized();
+}
+
+Transform frame_of(const Vec3& a, const Vec3& b, const Vec3& n_0, const Vec3& n_1) {
+  const Vec3 z = (b - a).normalized();
+  Vec3 x = n_0 + n_1;
+  if (x.squaredNorm() < 1e-12) x = n_0;  // folded flat
+  x = (x - x.dot(z) * z).normalized();
+  Transform X;
+  X.R << x, cross(z, x), z;
+  X.p = 0.5 * (a + b);
+  return X;
+}
+
+}  // namespace
+
+void SoftBody::find_edges() {
+  std::map<std::array<int, 2>, std::vector<int>> sides;  // triangles that have the edge this way
+  for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) {
+    for (int k = 0; k < 3; ++k) sides[{triangles_[t][k], triangles_[t][(k + 1) % 3]}].push_back(t);
+  }
+  for (const auto& [nodes, left] : sides) {
+    if (nodes[0] > nodes[1] || left.size() != 1) continue;  // where four triangles meet, two solids touch
+    const auto other = sides.find({nodes[1], nodes[0]});
+    if (other == sides.end() || other->second.size() != 1) continue;
+    edges_.push_back({nodes, left[0], other->second[0]});
+  }
+}
+
+double SoftBody::edge_area(int edge) const {
+  return (triangle_area_[edges_[edge].left] + triangle_area_[edges_[edge].right]) / 3;
+}
+
+Transform SoftBody::edge_frame(const ConstVector& q, int edge) const {
+  const Edge& e = edges_[edge];
+  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), normal_of(triangles_[e.left], q),
+                  normal_of(triangles_[e.right], q));
+}
+
+void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) const {
+  const Edge& e = edges_[edge];
+  const Vec3 a = node(q, e.nodes[0]), b = node(q, e.nodes[1]);
+  const Vec3 n_0 = normal_of(triangles_[e.left], q), n_1 = normal_of(triangles_[e.right], q);
+  const Transform X = frame_of(a, b, n_0, n_1);
+  const double r = kVertexRadius * mean_edge_, half = 0.5 * (b - a).norm();
+  if (collider->type != ColliderType::capsule || !collider->is_edge)
+    *collider = make_collider(Capsule{r, half});
+  collider->is_edge = true;
+  collider->size.z() = half;
+  collider->half_box.z() = collider->bounding_radius = half + r;
+  collider->vertex[0] = X.R.transpose() * n_0;
+  collider->vertex[1] = X.R.transpose() * n_1;
+}
+
+Vec6 SoftBody::edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const {
+  const Edge& e = edges_[edge];
+  const Vec3 x_a = node(q, e.nodes[0]), ab = node(q, e.nodes[1]) - x_a;
+  const Vec3 v_a = node(v, e.nodes[0]), u_ab = node(v, e.nodes[1]) - v_a;
+  const double length = ab.norm();
+  const Vec3 z = ab / length;
+  double spin = 0;
+  for (const int t : {e.left, e.right}) {
+    const auto& [a, b, c] = triangles_[t];
+    const Vec3 side = node(q, b) - node(q, a), other = node(q, c) - node(q, a);
+    const Vec3 area = cross(side, other), change = cross(Vec3(node(v, b) - node(v, a)), other) +
+                                                   cross(side, Vec3(node(v, c) - node(v, a)));
+    spin += 0.5 * z.dot(cross(area, change)) / area.squaredNorm();
+  }
+  const Vec3 w = cross(z, Vec3(u_ab / length)) + spin * z;
+  Vec6 V;
+  V << w, v_a + 0.5 * u_ab + cross(w, Vec3(origin - x_a - 0.5 * ab));
+  return V;
+}
+
+std::vector<std::array<int, 2>> SoftBody::find_neighbours() const {
+  std::vector<std::vector<int>> around(rest_.size()), carriers(rest_.size());
+  for (int i = 0; i < num_nodes(); ++i) around[i].push_back(i);
+  for (const auto& [a, b] : std::span(pairs_).first(num_element_pairs_)) {
+    around[a].push_back(b);
+    around[b].push_back(a);
+  }
+  for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) {
+    for (const int i : triangles_[t]) carriers[i].push_back(num_carried() + t);
+  }
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) {
+    for (const int i : edges_[e].nodes) carriers[i].push_back(first_edge() + e);
+  }
+  std::vector<std::array<int, 2>> pairs;
+  std::vector<int> near;
+  // Vertices with triangles, and edges with edges: others never meet.
+  const auto add = [&](int carrier, std::initializer_list<int> nodes, int begin, int end) {
+    near.clear();
+    for (const int i : nodes) {
+      for (const int j : around[i]) near.insert(near.end(), carriers[j].begin(), carriers[j].end());
+    }
+    std::sort(near.begin(), near.end());
+    near.erase(std::unique(near.begin(), near.end()), near.end());
+    for (const int other : near) {
+      if (other >= begin && other < end) pairs.push_back({carrier, other});
+    }
+  };
+  for (int c = 0; c < num_carried(); ++c) add(c, {carried_[c]}, num_carried(), first_edge());
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e)
+    add(first_edge() + e, {edges_[e].nodes[0], edges_[e].nodes[1]}, first_edge() + e + 1,
+        first_edge() + static_cast<int>(edges_.size()));
+  return pairs;
+}
+
+}  // namespace capstan
