@@ -310,7 +310,11 @@ void read_body_contents(Reader& reader, const XmlElement* element, const Scope& 
       read_attach(reader, child, scope);
     } else if (tag == "camera" || tag == "light") {
       xml.accept_all(child);
-    } else if (tag == "composite" || tag == "flexcomp" || tag == "plugin") {
+    } else if (tag == "flexcomp") {
+      read_flexcomp(reader, child, scope);
+    } else if (tag == "composite") {
+      read_composite(reader, child, scope);
+    } else if (tag == "plugin") {
       xml.not_simulated(child, "is not supported; what it would make is left out");
     }
   }

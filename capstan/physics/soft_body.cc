@@ -288,12 +288,13 @@ double SoftBody::calc_cavity_volume(const ConstVector& q) const {
 }
 
 // A third of that of each triangle at its nodes, which makes p dV the work of a closed surface: as they are
-// where arms are taken (soft_momentum.cc), so that it turns nothing.
+// where arms are taken (physics/spin.h), so that it turns nothing.
 void SoftBody::add_pressure(const ObjectStep& step, Vector m) const {
   const double share = step.dt * spec_.pressure / 6;
+  const NodeMasses nodes = masses();
   for (const auto& [a, b, c] : cavity_) {
-    const Vec3 x = arm(step, a);
-    const Vec3 push = share * cross(Vec3(arm(step, b) - x), Vec3(arm(step, c) - x));
+    const Vec3 x = nodes.arm(step, a);
+    const Vec3 push = share * cross(Vec3(nodes.arm(step, b) - x), Vec3(nodes.arm(step, c) - x));
     for (const int i : {a, b, c}) {
       if (!fixed_[i]) m.segment<3>(3 * i) += push;
     }

@@ -41,6 +41,7 @@ export class Panel {
     const show = this.gui.addFolder("Show");
     const colorings: Coloring[] = ["material", "body", "islands"];
     if (scene.sleeps) colorings.push("sleeping");
+    if (scene.rods?.length) colorings.push("tension", "curvature", "twist");
     show.add(s, "coloring", colorings).name("colour by").onChange((c: Coloring) => {
       world.coloring = c;
       world.recolor();
