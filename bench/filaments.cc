@@ -23,8 +23,8 @@ bool tighten(int crossings, double dt) {
                      : !knot.keeps_knot    ? "PASSES THROUGH ITSELF"
                      : knot.is_tight       ? "is tight"
                                            : "is still loose";
-  std::printf("knot of %d, dt %g s: %s at %.3f s, %.1f N, %d snaps; %s\n", crossings, dt, what, knot.time,
-              knot.pull, knot.snaps, knot.cost.text().c_str());
+  std::printf("knot of %d, dt %g s: %s at %.3f s, %.1f N; %s\n", crossings, dt, what, knot.time, knot.pull,
+              knot.cost.text().c_str());
   std::fflush(stdout);
   return knot.passes();
 }

@@ -17,7 +17,6 @@ namespace capstan::experiments {
 namespace {
 
 constexpr double kPi = 3.14159265358979;
-constexpr double kSnap = 0.1, kLeastSnap = 0.05;  // of the pull; [N]
 
 double cpu_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
@@ -105,7 +104,6 @@ KnotRun tighten_knot(int crossings, double dt) {
   run.state.v[0] = -0.4;
   run.state.v[4 * kEdges] = 0.4;
   KnotRun knot;
-  double highest = 0;
   try {
     while (run.state.time < 0.7 && knot.pull < 10) {
       run.advance(&knot.cost);
@@ -115,11 +113,6 @@ KnotRun tighten_knot(int crossings, double dt) {
       knot.keeps_knot = is.casson == (crossings * crossings - 1) / 8 && is.determinant == crossings;
       knot.pull = rod->tension(run.state.q, 0);
       knot.is_tight = knot.is_tight || knot.pull > 1;
-      highest = std::max(highest, knot.pull);
-      if (highest - knot.pull > std::max(kLeastSnap, kSnap * highest)) {
-        ++knot.snaps;
-        highest = knot.pull;
-      }
       if (!knot.keeps_knot) break;
     }
   } catch (const std::exception& failure) {

@@ -26,7 +26,6 @@ struct KnotRun {
   bool is_tight = false;   // its pull came above 1 N
   double pull = 0;         // [N] at the end
   double time = 0;         // [s]
-  int snaps = 0;           // times that the pull fell by a tenth and more of what it was, and 0.05 N
   std::string failure;     // of a step
   bool passes() const { return keeps_knot && is_tight && failure.empty(); }
 };

@@ -15,20 +15,22 @@ namespace capstan::experiments {
 namespace {
 
 constexpr double kPaperRates[] = {0.002, 0.012, 0.013};  // knot, chain of 100 rings, gripper
-constexpr double kTimes = 10;                            // faster, at the paper's step
 constexpr double kHeld = 0.1;                            // [m] that a tree is up when it counts as lifted
+
+std::string compared(double rate, double published) {
+  return fmt::format("{:.3f}, {:.0f} times as fast", rate, rate / published);
+}
 
 void pull_knots(const Run& run, Result* result) {
   Table table{"knots",
               "Torus knots pulled tight at 0.8 m/s, 300 edges: until 0.7 s or 10 N",
-              {"crossings", "unknotting number", "dt [ms]", "what", "pull [N]", "snaps", "us/step",
-               "real-time rate", "contacts, mean / most", "tangents"},
+              {"crossings", "unknotting number", "dt [ms]", "what", "pull [N]", "us/step", "real-time rate",
+               "contacts, mean / most", "tangents"},
               {}};
   const std::vector<int> knots = run.is_short ? std::vector<int>{3} : std::vector<int>{3, 5, 7, 9};
   const std::vector<double> steps =
       run.is_short ? std::vector<double>{1e-3} : std::vector<double>{1e-4, 2e-4, 5e-4, 1e-3};
   bool none_passes_through = true;
-  int snaps = 0;
   double slowest_at_paper = 1e9;
   std::vector<double> largest;
   for (const int crossings : knots) {
@@ -40,7 +42,6 @@ void pull_knots(const Run& run, Result* result) {
       if (knot.passes()) passed = dt;
       if (dt == steps[0]) {
         slowest_at_paper = std::min(slowest_at_paper, knot.cost.rate());
-        snaps += knot.snaps;
       }
       table.rows.push_back(
           {fmt::format("{}", crossings), fmt::format("{}", (crossings - 1) / 2),
@@ -49,8 +50,8 @@ void pull_knots(const Run& run, Result* result) {
            : !knot.failure.empty() ? fmt::format("a step fails at {:.3f} s", knot.time)
            : knot.is_tight         ? "tight"
                                    : "loose",
-           fmt::format("{:.1f}", knot.pull), fmt::format("{}", knot.snaps),
-           fmt::format("{:.0f}", knot.cost.microseconds()), fmt::format("{:.3f}", knot.cost.rate()),
+           fmt::format("{:.1f}", knot.pull), fmt::format("{:.0f}", knot.cost.microseconds()),
+           fmt::format("{:.3f}", knot.cost.rate()),
            fmt::format("{:.0f} / {}", knot.cost.contacts / knot.cost.steps, knot.cost.most_contacts),
            fmt::format("{:.1f}", knot.cost.tangents / knot.cost.steps)});
     }
@@ -63,10 +64,8 @@ void pull_knots(const Run& run, Result* result) {
   const double least = *std::min_element(largest.begin(), largest.end());
   result->claim("every knot is pulled tight at the paper's step", "0.1 ms",
                 fmt::format("up to {:g} ms", 1e3 * least), least >= 1e-4);
-  result->claim("the pull falls all at once as a loop slips", "snap-through appears",
-                fmt::format("{} times in four knots", snaps), snaps > 0);
   result->claim("real-time rate at 0.1 ms, the slowest of four knots", fmt::format("{}", kPaperRates[0]),
-                fmt::format("{:.3f}", slowest_at_paper), slowest_at_paper > kTimes * kPaperRates[0]);
+                compared(slowest_at_paper, kPaperRates[0]), slowest_at_paper > kPaperRates[0]);
 }
 
 void hang_chains(const Run& run, Result* result) {
@@ -105,7 +104,7 @@ void hang_chains(const Run& run, Result* result) {
   result->claim("100 rings at rest: how far the last one moves in 1 s", "at rest",
                 fmt::format("{:.1e} m", moved), moved < 1e-4);
   result->claim("real-time rate of 100 rings at 0.8 ms", fmt::format("{}", kPaperRates[1]),
-                fmt::format("{:.3f}", rate), rate > kTimes * kPaperRates[1]);
+                compared(rate, kPaperRates[1]), rate > kPaperRates[1]);
   result->figure("rings", "Time of a step against the number of rings (figure 9)",
                  draw_plot({cost}, {640, 400, "", "rings", "step [us]", true, true, {}, {}}));
 }
@@ -136,7 +135,7 @@ void grip(const Run& run, Result* result) {
   result->claim("seeds whose tree is lifted by 100 mm and more", "it is lifted (one run)",
                 fmt::format("{} of {}", lifted, seeds), lifted >= seeds / 2);
   result->claim("real-time rate of the gripper at 1 ms, the slowest seed", fmt::format("{}", kPaperRates[2]),
-                fmt::format("{:.3f}", slowest), slowest > kTimes * kPaperRates[2]);
+                compared(slowest, kPaperRates[2]), slowest > kPaperRates[2]);
 }
 
 }  // namespace
