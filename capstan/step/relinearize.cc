@@ -12,9 +12,6 @@ constexpr double kSmallError = 1e-6;  // of the impulses on an object
 // After so many passes: solves that settle friction differ by that much.
 constexpr int kManyPasses = 10;
 constexpr double kRoughError = 1e-5;
-// From here on a tangent is made halfway to where the last one led: two that lead to each other's place,
-// where contacts of a tight knot open and close by turns, would do so for ever.
-constexpr int kHalfwayPasses = 20;
 constexpr double kTrusted = 0.1;  // of what a tangent changes: its error, where no line search is needed
 constexpr double kSafety = 0.3;   // of the error that is allowed, where an old tangent is expected to lead
 constexpr double kEnough = 1e-3;  // of the promised fall of the potential
@@ -169,13 +166,6 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
     if (any_searched) {
       if (problem->options.law == ContactLaw::coulomb) set_bounds(*newton, problem);
       search_along(step, *problem, islands, motion, w, &newton->v);
-    }
-    for (int i = first; i < n && pass >= kHalfwayPasses; ++i) {
-      const Object& object = model.objects[i];
-      if (w->is_new[i] == kOld) continue;
-      auto v = newton->v.segment(object.dof_begin, object.num_dofs());
-      v = 0.5 * (v + w->u.segment(object.dof_begin, object.num_dofs()));
-      w->is_new[i] = kNew;
     }
     for (int i = first; i < n; ++i) {
       if (w->is_new[i] == kNew) set_tangent(step, i, newton->v, motion);
