@@ -251,6 +251,10 @@ const std::vector<Experiment>& all_experiments() {
        "the "
        "slower the taller; alternating directions with Newton's method at the end are not.",
        ncp_solvers},
+      {"filaments", "Knots, rings and an entangling gripper", "Li and Chou, Table I, figures 1, 7 and 9",
+       "Ropes with knots are pulled tight and never pass through themselves; the cost of a chain of rings is "
+       "linear in their number; filaments curl up around a tree of sticks, to lift it.",
+       filaments},
   };
   return list;
 }

@@ -19,5 +19,6 @@ Result no_ghosts(const Run& run);
 Result no_slip_grasp(const Run& run);
 Result rigid_models(const Run& run);
 Result ncp_solvers(const Run& run);
+Result filaments(const Run& run);
 
 }  // namespace capstan::experiments

@@ -10,7 +10,8 @@ namespace capstan::viewer {
 namespace {
 
 constexpr double kPullFrequency = 3;  // [Hz] of a dragged tree on its spring
-constexpr double kMaxPull = 100;      // [m/s^2] that the spring may accelerate its tree by
+constexpr double kPulledPart = 0.5;  // of a carrier's mass over omega dt: stable, as it is constant in a step
+constexpr double kMaxPull = 100;     // [m/s^2] that the spring may accelerate its tree by
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -274,6 +275,14 @@ class LivePlayer : public Player {
       mass += model_.links[l].mass;
     }
     const double omega = std::min(2 * 3.14159265358979 * kPullFrequency, 0.3 / options_.dt);
+    if (const Object& object = model_.objects[link.object]; !object.is_tree()) {
+      // Of a rod or a soft body that of the part about the point: it moves alone.
+      Vec3 moment;
+      const double all =
+          object.physics->calc_mass(state_.q.segment(object.q_begin, object.num_positions()), &moment);
+      const double own = all / (object.link_end - object.link_begin);
+      mass = std::min(all, kPulledPart * own / (omega * options_.dt));
+    }
     const Vec3 p = placement_.X_WL[pulled_link_] * pulled_point_;
     const Vec6& V = velocity_.V[pulled_link_];
     const Vec3 v = V.tail<3>() + V.head<3>().cross(p - placement_.origin[link.object]);

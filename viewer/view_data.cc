@@ -201,6 +201,25 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
     asleep.push_back(state.rest[model_.links[l].object].is_asleep());
   }
 
+  std::vector<float> rods;
+  for (const int id : find_rods(model_)) {
+    const Object& object = model_.objects[id];
+    const Rod& rod = rod_of(model_, id);
+    const auto q = state.q.segment(object.q_begin, object.num_positions());
+    const int last = rod.num_joints() - 1;
+    for (int i = 0; i < rod.num_edges(); ++i) {
+      Vec3 strain = Vec3::Zero();  // of the joints at both ends of the edge, that of the larger size
+      for (const int joint : {i, i == 0 && rod.spec().closed ? last : i - 1}) {
+        if (joint < 0 || joint > last) continue;
+        const Vec3 own = rod.strain(q, joint) / rod.rest_span(joint);
+        if (own.head<2>().norm() > strain.head<2>().norm()) strain.head<2>() = own.head<2>();
+        if (std::abs(own[2]) > std::abs(strain[2])) strain[2] = own[2];
+      }
+      for (const double x : {rod.tension(q, i), strain.head<2>().norm(), strain[2]})
+        rods.push_back(static_cast<float>(x));
+    }
+  }
+
   return {{"type", "frame"},
           {"time", state.time},
           {"step", state.step},
@@ -211,6 +230,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
           {"rates", binary(rates)},
           {"control", binary(control)},
           {"contacts", binary(contacts)},
+          {"rods", binary(rods)},
           {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
 }
 

@@ -4,13 +4,15 @@
 //   scene   {type: "scene", name, kind, dt, gravity, duration, sleeps, bodies, links, shapes, rods,
 //            soft_bodies, joints, actuators, numbers}; rods and soft bodies tell how to draw the links of
 //            each
-//   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, numbers}
+//   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, rods,
+//            numbers}
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world
 //   islands   int32 [links - 1]: links with one number are connected by contacts or constraints
 //   asleep    uint8 [links - 1]: 1 where a link sleeps; empty unless scene.sleeps
 //   joints    float32 [1-dof joints]: positions, in the order of scene.joints; rates the same
 //   contacts  [n][13]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance
+//   rods      float32 [edges][3]: tension [N], curvature [1/m], twist [rad/m], in the order of scene.rods
 //   numbers   float64, as scene.numbers names them
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan {
 
@@ -92,6 +93,10 @@ void read_key(Reader& reader, const XmlElement* element) {
   key.time = xml.number(element, "time").value_or(0);
   const std::vector<double> qpos = xml.numbers(element, "qpos"), qvel = xml.numbers(element, "qvel"),
                             ctrl = xml.numbers(element, "ctrl");
+  if (!reader.scene.rods.empty()) {
+    xml.not_simulated(element, "of a file with rods is not supported; it is left out");
+    return;
+  }
   std::size_t nq = 0, nv = 0;
   for (const Body& body : reader.scene.bodies) {
     for (const Joint& joint : body.joints) {
@@ -207,10 +212,18 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   for (const char* tag : {"visual", "statistic", "custom", "size"}) {
     each(tag, [&](const XmlElement* section) { xml.accept_all(section); });
   }
-  for (const char* tag : {"deformable", "extension"}) {
-    each(tag,
-         [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
-  }
+  each("deformable",
+       [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
+  each("extension", [&](const XmlElement* section) {
+    xml.accept(section);
+    for (const XmlElement* plugin : xml.children(section, "plugin")) {
+      if (xml.peek(plugin, "plugin") == "mujoco.elasticity.cable") {
+        xml.accept_all(plugin);  // what it does is read with each cable
+      } else {
+        xml.not_simulated(plugin, "is not supported; it is left out");
+      }
+    }
+  });
   check_static_shapes(reader);
   settle_masses(reader);
   if (reader.attach_depth == 0) {  // what is attached is settled with the whole

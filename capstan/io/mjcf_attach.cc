@@ -10,6 +10,7 @@
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/math/rotation.h"
 #include "capstan/scene/compose.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan::mjcf {
 
@@ -287,6 +288,11 @@ void read_attach(Reader& reader, const XmlElement* element, const Scope& scope) 
     return;
   }
   if (!xml.count(element, static_cast<int>(num_elements(other->scene)))) return;
+  if (!other->scene.rods.empty()) {
+    xml.diagnostics()->not_understood(
+        xml.where(element), fmt::format("the rods of model '{}' are not attached; they are left out", model),
+        "write them in this file");
+  }
   Attachment attachment{reader, *other, element, scope, prefix, {}, body.empty(), {}, {}, {}, {}, {}};
   attachment.add_bodies(body);
   attachment.add_shapes_and_sites();

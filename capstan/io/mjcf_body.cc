@@ -313,8 +313,11 @@ void read_body_contents(Reader& reader, const XmlElement* element, const Scope& 
     } else if (tag == "camera" || tag == "light") {
       xml.accept_all(child);
     } else if (tag == "flexcomp") {
-      read_flexcomp(reader, child, scope);
-    } else if (tag == "composite" || tag == "plugin") {
+      const bool is_line = xml.integer(child, "dim").value_or(2) == 1 || xml.peek(child, "type") == "circle";
+      is_line ? read_flex_rod(reader, child, scope) : read_flex_solid(reader, child, scope);
+    } else if (tag == "composite") {
+      read_composite(reader, child, scope);
+    } else if (tag == "plugin") {
       xml.not_simulated(child, "is not supported; what it would make is left out");
     }
   }

@@ -113,7 +113,7 @@ void read_option(Reader& reader, const XmlElement* element) {
   }
   if (const auto gravity = xml.vec3(element, "gravity")) options.gravity = *gravity;
   if (const auto integrator =
-          xml.keyword(element, "integrator", {"Euler", "RK4", "implicit", "implicitfast"})) {
+          xml.keyword(element, "integrator", {"Euler", "RK4", "implicit", "implicitfast", "discrete"})) {
     options.integrator = *integrator == 1 ? Integrator::midpoint : Integrator::semi_implicit;
     if (*integrator == 1) {
       xml.not_simulated(element, "integrator", "is not available; the midpoint scheme, of order 2, is used");

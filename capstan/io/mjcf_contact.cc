@@ -31,6 +31,7 @@
 #include <cmath>
 
 #include "capstan/io/mjcf_reader.h"
+#include "capstan/scene/rod.h"
 
 namespace capstan::mjcf {
 
@@ -204,6 +205,7 @@ void settle_loads(Reader& reader) {
   // Materials that no shape has any more go.
   std::set<std::string> used;
   for (const ShapeInstance& shape : scene.shapes) used.insert(shape.material);
+  for (const RodSpec& rod : scene.rods) used.insert(rod.material);
   for (std::size_t i = scene.materials.size(); i-- > 0;) {
     if (used.count(scene.materials[i].name) || !reader.contacts[i].has_sol) continue;
     scene.materials.erase(scene.materials.begin() + static_cast<std::ptrdiff_t>(i));
@@ -343,6 +345,8 @@ void read_contact(Reader& reader, const XmlElement* element) {
         exclude.body_b = resolved(reader, Kind::body, body2, suffix);
         if (reader.check_reference(Kind::body, child, "body1", exclude.body_a) &&
             reader.check_reference(Kind::body, child, "body2", exclude.body_b)) {
+          name_edges(reader, &exclude.body_a, nullptr);
+          name_edges(reader, &exclude.body_b, nullptr);
           reader.scene.excludes.push_back(exclude);
         }
       }

@@ -179,7 +179,10 @@ void read_equality(Reader& reader, const XmlElement* element) {
       const bool good = tag == "connect" ? read_connect(reader, child, suffix, &constraint)
                         : tag == "weld"  ? read_weld(reader, child, suffix, &constraint)
                                          : read_joint_coupling(reader, child, suffix, &constraint);
-      if (good) reader.scene.constraints.push_back(std::move(constraint));
+      if (!good) continue;
+      name_edges(reader, &constraint.body_a, &constraint.pose_a);
+      name_edges(reader, &constraint.body_b, &constraint.pose_b);
+      reader.scene.constraints.push_back(std::move(constraint));
     }
   }
 }

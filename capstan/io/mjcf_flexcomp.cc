@@ -128,7 +128,7 @@ std::vector<int> read_pins(Reader& reader, const XmlElement* element, const Flex
 
 }  // namespace
 
-void read_flexcomp(Reader& reader, const XmlElement* element, const Scope& scope) {
+void read_flex_solid(Reader& reader, const XmlElement* element, const Scope& scope) {
   XmlFiles& xml = reader.xml;
   if (!xml.count(element)) return;
   const std::string type = xml.peek(element, "type").empty() ? "grid" : xml.peek(element, "type");
@@ -137,7 +137,7 @@ void read_flexcomp(Reader& reader, const XmlElement* element, const Scope& scope
       xml.peek(element, "rigid") == "true" || elasticity.empty() || !xml.has(elasticity[0], "young")) {
     xml.not_simulated(
         element,
-        "is not supported but for dim 3 of type grid, direct or gmsh with <elasticity young>; what "
+        "is not supported but for dim 1, and dim 3 of type grid, direct or gmsh with <elasticity young>; what "
         "it would make is left out");
     return;
   }

@@ -6,6 +6,7 @@
 //   mjcf_asset.cc     meshes, height fields, materials' colours
 //   mjcf_body.cc      <worldbody>: bodies, frames, replicates, joints
 //   mjcf_geom.cc      shapes and sites
+//   mjcf_rod.cc       flexcomps of one dimension and cables
 //   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
@@ -84,6 +85,13 @@ struct Reader {
   bool has_magnetic_field = false;                              // the file says one
   std::set<std::string> dropped_tendons;                        // present in the file, not simulated
 
+  // A body that MuJoCo makes of a cable: the edge of the rod, and where the body is in its frame.
+  struct CableBody {
+    std::string edge;
+    Transform X_EdgeBody;
+  };
+  std::map<std::string, CableBody> cable_bodies;
+
   struct AttachedModel {
     std::string file;
     bool is_read = false;
@@ -142,7 +150,14 @@ void read_body_contents(Reader& reader, const XmlElement* element, const Scope& 
 void read_geom(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_site(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_attach(Reader& reader, const XmlElement* element, const Scope& scope);
-void read_flexcomp(Reader& reader, const XmlElement* element, const Scope& scope);
+// mjcf_flexcomp.cc
+void read_flex_solid(Reader& reader, const XmlElement* element, const Scope& scope);
+
+// mjcf_rod.cc
+void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_composite(Reader& reader, const XmlElement* element, const Scope& scope);
+// A body of a cable by the name of the edge, with what is said in the body's frame in that of the edge.
+void name_edges(const Reader& reader, std::string* body, std::optional<Pose>* pose);
 
 // mjcf_contact.cc
 struct SolverMapping {

@@ -261,7 +261,8 @@ std::string rod_text(const RodSpec& rod) {
   }
   if (rod.section.torsion == TorsionConstant::polar) section.add("torsion", "polar");
   map.add("section", section.str()).add("young_modulus", number(rod.young_modulus));
-  map.scalar("poisson_ratio", rod.poisson_ratio, plain.poisson_ratio).add("density", number(rod.density));
+  map.scalar("poisson_ratio", rod.poisson_ratio, plain.poisson_ratio);
+  map.scalar("shear_modulus", rod.shear_modulus, plain.shear_modulus).add("density", number(rod.density));
   damping.scalar("alpha", rod.alpha, 0).scalar("beta", rod.beta, 0);
   if (!damping.inside.empty()) map.add("damping", damping.str());
   if (rod.rest == RodRest::straight) map.add("rest", "straight");

@@ -188,6 +188,7 @@ void read_rod(YamlReader* reader, const YamlNode& node) {
   need("young_modulus", &rod.young_modulus, "Pa");
   need("density", &rod.density, "kg/m^3");
   fields.number("poisson_ratio", &rod.poisson_ratio);
+  fields.number("shear_modulus", &rod.shear_modulus);
   if (const YamlNode* damping = fields.find("damping")) {
     YamlFields inner(reader->source, *damping, fields.of("damping"));
     inner.number("alpha", &rod.alpha, kNotNegative);

@@ -56,7 +56,40 @@ CAPSTAN_CLONES int factor_band(int rows, int stride, double* values) {
   return -1;
 }
 
+// solve_band() for a stride of 12, which rods have. What a row of x changes, or is changed by, goes along in
+// registers: from memory, a load of four would wait for the store of one of them.
+CAPSTAN_CLONES void solve_band_of_12(int rows, const double* values, double* x) {
+  const Four* const at = reinterpret_cast<const Four*>(x);
+  Four w0 = at[0], w1 = at[1], w2 = at[2];  // x from row j on
+  for (int j = 0; j < rows; ++j) {
+    const Four* const a = reinterpret_cast<const Four*>(values + 12L * j);
+    const double y = w0[0];
+    w0 -= y * a[0];
+    w1 -= y * a[1];
+    w2 -= y * a[2];
+    x[j] = y * values[12L * j];
+    const Four next = {x[j + 12], 0, 0, 0};
+    w0 = __builtin_shufflevector(w0, w1, 1, 2, 3, 4);
+    w1 = __builtin_shufflevector(w1, w2, 1, 2, 3, 4);
+    w2 = __builtin_shufflevector(w2, next, 1, 2, 3, 4);
+  }
+  w0 = w1 = w2 = Four{};  // x from row j + 2 on: that of j + 1 is not waited for
+  double last = 0;
+  for (int j = rows - 1; j >= 0; --j) {
+    const double* const a = values + 12L * j;
+    const Four sum = *reinterpret_cast<const Four*>(a + 2) * w0 + *reinterpret_cast<const Four*>(a + 6) * w1 +
+                     Four{a[10], a[11], 0, 0} * w2;
+    const double own = x[j] - sum_of(sum) - a[1] * last;
+    x[j] = own;
+    w2 = __builtin_shufflevector(w1, w2, 3, 4, 5, 6);
+    w1 = __builtin_shufflevector(w0, w1, 3, 4, 5, 6);
+    w0 = __builtin_shufflevector(Four{last, last, last, last}, w0, 0, 4, 5, 6);
+    last = own;
+  }
+}
+
 CAPSTAN_CLONES void solve_band(int rows, int stride, const double* values, double* x) {
+  if (stride == 12) return solve_band_of_12(rows, values, x);
   for (int j = 0; j < rows; ++j) {
     const double* const a = values + static_cast<long>(j) * stride;
     const double y = x[j];

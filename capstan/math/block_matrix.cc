@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capstan/base/diagnostics.h"
+#include "capstan/math/clones.h"
 
 namespace capstan {
 namespace {
@@ -17,6 +18,36 @@ void multiply_block(const double* block, int rows, int columns, const double* xi
   using Columns = Eigen::Matrix<double, C, 1>;
   Eigen::Map<Rows>(yi, rows).noalias() += B * Eigen::Map<const Columns>(xj, columns);
   Eigen::Map<Columns>(yj, columns).noalias() += B.transpose() * Eigen::Map<const Rows>(xi, rows);
+}
+
+// The same for columns of a chain of blocks of four, from column j on as far as all blocks in them are of
+// four: rods are nearly all of these. Returns the first column that is not.
+CAPSTAN_CLONES int multiply_fours(int first, int num_blocks, const int* sizes, const int* start,
+                                  const int* column_start, const int* entry_row, const long* value_start,
+                                  const double* values, const double* x, double* y) {
+  int j = first;
+  for (; j < num_blocks && sizes[j] == 4; ++j) {
+    for (int e = column_start[j] + 1; e < column_start[j + 1]; ++e) {
+      if (sizes[entry_row[e]] != 4) return j;
+    }
+    const double* const D = values + value_start[column_start[j]];
+    const double* const xj = x + start[j];
+    // Below the diagonal only: what is above it is not used.
+    Four own = {D[0] * xj[0], D[1] * xj[0], D[2] * xj[0], D[3] * xj[0]};
+    own += Four{D[1] * xj[1], D[5] * xj[1], D[6] * xj[1], D[7] * xj[1]};
+    own += Four{D[2] * xj[2], D[6] * xj[2], D[10] * xj[2], D[11] * xj[2]};
+    own += Four{D[3] * xj[3], D[7] * xj[3], D[11] * xj[3], D[15] * xj[3]};
+    for (int e = column_start[j] + 1; e < column_start[j + 1]; ++e) {
+      const Four* const B = reinterpret_cast<const Four*>(values + value_start[e]);
+      const int at = start[entry_row[e]];
+      const Four xi = *reinterpret_cast<const Four*>(x + at);
+      Four& yi = *reinterpret_cast<Four*>(y + at);
+      yi += B[0] * xj[0] + B[1] * xj[1] + (B[2] * xj[2] + B[3] * xj[3]);
+      own += Four{sum_of(B[0] * xi), sum_of(B[1] * xi), sum_of(B[2] * xi), sum_of(B[3] * xi)};
+    }
+    *reinterpret_cast<Four*>(y + start[j]) += own;
+  }
+  return j;
 }
 
 }  // namespace
@@ -129,6 +160,9 @@ void BlockMatrix::set_zero_off_diagonal() {
 void BlockMatrix::multiply(const double* x, double* y) const {
   std::fill(y, y + num_rows(), 0.0);
   for (int j = 0; j < num_blocks(); ++j) {
+    j = multiply_fours(j, num_blocks(), sizes_.data(), start_.data(), column_start_.data(), entry_row_.data(),
+                       value_start_.data(), values_.data(), x, y);
+    if (j == num_blocks()) return;
     const int nj = sizes_[j];
     const double* xj = x + start_[j];
     double* yj = y + start_[j];

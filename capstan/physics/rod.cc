@@ -35,6 +35,9 @@ void check(const RodSpec& spec) {
   wrong(!(spec.poisson_ratio > -1 && spec.poisson_ratio <= 0.5),
         fmt::format("the rod's Poisson ratio is {:g}", spec.poisson_ratio),
         "write one above -1, at most 0.5");
+  wrong(!(spec.shear_modulus >= 0 && std::isfinite(spec.shear_modulus)),
+        fmt::format("the rod's shear modulus is {:g} Pa", spec.shear_modulus),
+        "write one above 0, or leave it out");
   wrong(!(spec.alpha >= 0 && spec.beta >= 0),
         fmt::format("the rod's damping is alpha {:g} 1/s, beta {:g} s", spec.alpha, spec.beta),
         "write numbers from 0 up");
@@ -110,7 +113,8 @@ Rod::Rod(const RodSpec& spec) : spec_(spec) {
   check(spec);
   section_ = calc_section_constants(spec.section);
   num_nodes_ = static_cast<int>(spec.nodes.size());
-  shear_modulus_ = spec.young_modulus / (2 * (1 + spec.poisson_ratio));
+  shear_modulus_ =
+      spec.shear_modulus > 0 ? spec.shear_modulus : spec.young_modulus / (2 * (1 + spec.poisson_ratio));
   const int edges = spec.closed ? num_nodes_ : num_nodes_ - 1;
   rest_length_ = spec.rest_length;
   for (int i = static_cast<int>(rest_length_.size()); i < edges; ++i)
@@ -290,31 +294,6 @@ double Rod::calc_elastic_energy(const ConstVector& q) const {
   for (int j = 0; j < num_joints(); ++j) {
     const Vec3 s = strain(q, j) - natural_strain(q, j);
     sum += 0.5 * stiffness(q, j).dot(s.cwiseProduct(s));
-  }
-  return sum;
-}
-
-Vec6 Rod::calc_momentum(const ConstVector& q, const ConstVector& v) const {
-  Vec6 sum = Vec6::Zero();
-  for (int i = 0; i < num_nodes_; ++i) {
-    if (!is_free(i)) continue;
-    const Vec3 p = inertia_[4 * i] * node(v, i);
-    sum.head<3>() += cross(node(q, i), p);
-    sum.tail<3>() += p;
-  }
-  for (int i = 0; i < num_edges(); ++i) {
-    if (!held_[4 * i + 3]) sum.head<3>() += inertia_[4 * i + 3] * v[4 * i + 3] * edge(q, i).tangent;
-  }
-  return sum;
-}
-
-double Rod::calc_mass(const ConstVector& q, Vec3* moment) const {
-  double sum = 0;
-  moment->setZero();
-  for (int i = 0; i < num_nodes_; ++i) {
-    if (!is_free(i)) continue;
-    sum += inertia_[4 * i];
-    *moment += inertia_[4 * i] * node(q, i);
   }
   return sum;
 }

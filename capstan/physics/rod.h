@@ -16,14 +16,19 @@
 // where that is not positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta
 // acts on the change of strains in the step, so that it does not damp a rigid motion, however fast.
 //
+// A rod that nothing holds nor touches keeps both momenta to round-off, those of the sections about their
+// edges included; one that spins as a whole keeps its angular momentum where it is touched, too
+// (physics/spin.h).
+//
 // A clamped edge holds its direction at its middle: a cantilever is free from there on. Held dofs keep the
 // velocity they have, zero or what the state is given: no force changes it.
 //
 // Limits: no shear, no warping, sections stay as they are when stretched. The section's rotary inertia acts
-// about the edge alone, without gyroscopic moment. Shapes on edges have the length at rest: capsules leave no
-// gap while an edge is stretched by less than a diameter; boxes leave a wedge at each bend. An edge that
-// turns by about a right angle in one step may take either way round. Midpoint does not damp vibrations that
-// are faster than the step: without beta they may grow until a step fails.
+// about the edge alone; its gyroscopic moment is that of balance() alone, on a free rod as a whole. Shapes on
+// edges have the length at rest: capsules leave no gap while an edge is stretched by less than a diameter;
+// boxes leave a wedge at each bend. An edge that turns by about a right angle in one step may take either way
+// round. Midpoint does not damp vibrations that are faster than the step: without beta they may grow until a
+// step fails.
 //
 // Source: as physics/rod_energy.h.
 #pragma once
@@ -34,6 +39,7 @@
 
 #include "capstan/physics/physics.h"
 #include "capstan/physics/rod_energy.h"
+#include "capstan/physics/spin.h"
 
 namespace capstan {
 
@@ -49,7 +55,8 @@ class Rod : public Physics {
   int num_dofs() const { return 3 * num_nodes_ + num_edges(); }
   const RodSpec& spec() const { return spec_; }
   const SectionConstants& section() const { return section_; }
-  const VecX& inertia() const { return inertia_; }  // [dofs] of nodes [kg], of angles [kg m^2]
+  double shear_modulus() const { return shear_modulus_; }  // [Pa]
+  const VecX& inertia() const { return inertia_; }         // [dofs] of nodes [kg], of angles [kg m^2]
   bool is_held(int dof) const { return held_[dof] != 0; }
 
   static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(4 * i); }
@@ -88,6 +95,7 @@ class Rod : public Physics {
   std::uint64_t fingerprint() const override;
   ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                           BlockMatrix* A) const override;
+  void balance(const ObjectStep& step, Vector v) const override;
   double calc_potential(const ObjectStep& step, const ConstVector& v) const override;
   void move(const ConstVector& q0, const ConstVector& v, double dt, Vector q1) const override;
   double calc_kinetic_energy(const ConstVector& q, const ConstVector& v) const override;
@@ -104,6 +112,10 @@ class Rod : public Physics {
   int factor_begin() const { return twist_begin() + num_joints(); }
   Vec3 stiffness(const ConstVector& q, int joint) const;  // (E I_1, E I_2, G J) / span
   bool is_free(int node) const { return held_[4 * node] == 0; }
+  // rod_momentum.cc
+  NodeMasses masses() const { return {inertia_.data(), 4, 4, num_nodes_}; }
+  bool keeps_momentum(const ObjectStep& step) const { return step.conserves_momentum && !has_held_; }
+  SpinKeeper keep_spin(const ObjectStep& step) const;
   // The parts of calc_system(): with the memory of the thread (rod_system.cc).
   void place_in_step(const ObjectStep& step, const ConstVector& v, bool damps) const;
   void add_stretch(const ObjectStep& step, int edge, Tangent tangent, Vector m, BlockMatrix* A,

@@ -210,7 +210,8 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
   const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
   const double damping = h > 0 ? spec_.beta / h : 0;               // of k, on the change of strain
   const double per_q = A != nullptr ? h * step.theta_vq * dt : 0;  // of K in A
-  double farthest = 0, force = 0, moment = 0;                      // [m], [N], [N m], the largest
+  const SpinKeeper keeper = keep_spin(step);
+  double farthest = 0, force = 0, moment = 0;  // [m], [N], [N m], the largest
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes_; ++i) {
     const int n = 4 * i + 4 <= num_dofs() ? 4 : 3;
@@ -228,6 +229,7 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
       double& largest = k < 3 ? force : moment;
       largest = std::max(largest, std::abs(step.force[dof]));
     }
+    if (keeper.is_on()) m.segment<3>(4 * i) -= inertia_[4 * i] * keeper.change(masses().arm(step, i));
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
     force = std::max(force, inertia_[4 * i] * step.gravity.norm());
   }
@@ -321,6 +323,12 @@ double Rod::calc_potential(const ObjectStep& step, const ConstVector& v) const {
     double force = step.force[k] - spec_.alpha * M * step.v0[k];
     if (k % 4 < 3) force += M * step.gravity[k % 4];
     sum += 0.5 * (1 + spec_.alpha * h) * M * dv * dv - dt * force * dv;
+  }
+  if (const SpinKeeper keeper = keep_spin(step); keeper.is_on()) {
+    for (int i = 0; i < num_nodes_; ++i) {
+      const Vec3 dv = node(v, i) - node(step.v0, i);
+      sum -= inertia_[4 * i] * dv.dot(keeper.change(masses().arm(step, i)));
+    }
   }
   if (h * step.theta_vq == 0) return sum;
   place_in_step(step, v, damping > 0);

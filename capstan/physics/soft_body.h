@@ -19,7 +19,7 @@
 //
 // Nodes of fixed regions keep the velocity they have: no force changes it.
 //
-// A body that spins keeps its angular momentum: soft_momentum.cc tells how. Where nothing touches it, both
+// A body that spins keeps its angular momentum: physics/spin.h tells how. Where nothing touches it, both
 // momenta are kept to round-off.
 //
 // Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
@@ -39,6 +39,7 @@
 
 #include "capstan/physics/elasticity.h"
 #include "capstan/physics/physics.h"
+#include "capstan/physics/spin.h"
 
 namespace capstan {
 
@@ -142,20 +143,9 @@ class SoftBody : public Physics {
   void set_elements(SoftElements<N>* elements);
   void make_surface(const std::vector<std::array<int, 3>>& faces);
   // soft_momentum.cc
-  struct Inertia {
-    Vec3 centre = Vec3::Zero();  // of mass
-    double mass = 0;
-    Mat3 I = Mat3::Zero();  // about the centre
-  };
-  Vec3 arm(const ObjectStep& step, int node) const;
-  Inertia calc_inertia(const ObjectStep& step) const;
   bool keeps_momentum(const ObjectStep& step) const;
-  struct SpinKeeper {  // M (d x r)
-    Vec3 centre = Vec3::Zero(), d = Vec3::Zero();
-    Vec3 change(const Vec3& x) const { return cross(d, Vec3(x - centre)); }
-  };
-  SpinKeeper make_spin_keeper(const ObjectStep& step) const;
-  Vec3 mean_of(const ConstVector& x) const;  // by mass
+  NodeMasses masses() const;
+  SpinKeeper keep_spin(const ObjectStep& step) const;
   Vec3 mean_spin(const ConstVector& q, const ConstVector& v) const;
   template <class F>
   void add_momentum(const F& f, const ConstVector& v) const;

@@ -8,7 +8,7 @@
 //
 // which a step takes linear in the way d of the nodes: p(V) + dp/dV g.d. So a step takes one tangent of it,
 // the matrix of rank one -dp/dV g g^T, which couples all nodes around the cavities: A is dense there. g is
-// that where arms are taken (soft_momentum.cc), so that the gas turns nothing.
+// that where arms are taken (physics/spin.h), so that the gas turns nothing.
 //
 // Limits: pressure_around and p_0 zero: no gas. V to 0: p grows without limit; below a hundredth of V_0 it is
 // that of a hundredth.
@@ -98,9 +98,10 @@ SoftBody::Gas SoftBody::calc_gas(const ObjectStep& step) const {
   Gas gas;
   gas.g = VecX::Zero(3 * num_nodes());
   double volume = 0;
-  const Vec3 first = arm(step, cavity_[0][0]);
+  const NodeMasses nodes = masses();
+  const Vec3 first = nodes.arm(step, cavity_[0][0]);
   for (const auto& [a, b, c] : cavity_) {
-    const Vec3 x = arm(step, a), ab = arm(step, b) - x, ac = arm(step, c) - x;
+    const Vec3 x = nodes.arm(step, a), ab = nodes.arm(step, b) - x, ac = nodes.arm(step, c) - x;
     const Vec3 area = cross(ab, ac) / 6;
     volume -= (x - first).dot(area);
     for (const int i : {a, b, c}) {

@@ -1,25 +1,7 @@
-// Momentum of a soft body (physics/soft_body.h), and how a step keeps it.
-//
-// With x = q0 + (1 - theta_vq) dt v0, a step to q1 = q0 + dt v^theta_vq changes the angular momentum by
-//
-//   sum q1 x M v1 - sum q0 x M v0 = sum x x M (v1 - v0),
-//
-// because v x M v vanishes in the sum. So it is kept if inner forces have no moment about x. They have none
-// about where they are taken, x_f: at the end of a step (midpoint: in its middle, which is as good). What a
-// body that spins at w loses by that, w^2 dt of its angular momentum in a second, is given back as the
-// impulses M (d x r) of a rigid rotation, r from the centre of mass of x.
-//
-// How much that is, follows from a body that goes on to spin as it does: its velocities u, seen from the
-// centre of mass, turn by Q = exp(dt w), which takes inner forces and the correction together the impulses
-// M (Q - 1) u; so I d = sum (x_f - x) x M (Q - 1) u. It is known before the step, and A and the potential
-// have nothing of it but a force.
-// What is left for a body that nothing touches, of the order of its vibration, balance() takes away after
-// the step. Contacts then turn a body by where they are at the end of the step, with which a soft wheel
-// rolls on as a rigid one does.
+// Momentum of a soft body (physics/soft_body.h), and how a step keeps it (physics/spin.h).
 #include <Eigen/Cholesky>
 #include <algorithm>
 
-#include "capstan/math/rotation.h"
 #include "capstan/physics/soft_body.h"
 
 namespace capstan {
@@ -34,68 +16,22 @@ Eigen::Matrix<double, 3, N> velocities_of(const std::array<int, N>& nodes, const
 
 }  // namespace
 
-// Where arms are taken from: x above.
-Vec3 SoftBody::arm(const ObjectStep& step, int i) const {
-  return node(step.q0, i) + (1 - step.theta_vq) * step.dt * node(step.v0, i);
-}
-
-SoftBody::Inertia SoftBody::calc_inertia(const ObjectStep& step) const {
-  Inertia inertia;
-  for (int i = 0; i < num_nodes(); ++i) {
-    inertia.mass += node_mass_[i];
-    inertia.centre += node_mass_[i] * arm(step, i);
-  }
-  inertia.centre /= inertia.mass;
-  for (int i = 0; i < num_nodes(); ++i) {
-    const Vec3 r = arm(step, i) - inertia.centre;
-    inertia.I.noalias() -= node_mass_[i] * r * r.transpose();
-    inertia.I.diagonal().array() += node_mass_[i] * r.squaredNorm();
-  }
-  return inertia;
-}
-
 bool SoftBody::keeps_momentum(const ObjectStep& step) const {
   return step.conserves_momentum && !has_fixed_;
 }
 
-SoftBody::SpinKeeper SoftBody::make_spin_keeper(const ObjectStep& step) const {
-  if (!keeps_momentum(step)) return {};
-  const double dt = step.dt, of_v = step.theta1 * step.theta_vq,
-               of_v0 = (step.theta1 - 1) * (1 - step.theta_vq);
-  const Mat3 Q = rotation_matrix(quat_exp(dt * mean_spin(step.q0, step.v0)));
-  const Vec3 mean = mean_of(step.v0);
-  Vec3 moment = Vec3::Zero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    const Vec3 u = node(step.v0, i) - mean, later = Q * u;
-    moment += node_mass_[i] * cross(Vec3(dt * (of_v * later + of_v0 * u)), Vec3(later - u));
-  }
-  const Inertia inertia = calc_inertia(step);
-  return {inertia.centre, inertia.I.ldlt().solve(moment)};
+NodeMasses SoftBody::masses() const {
+  return {node_mass_.data(), 1, 3, num_nodes()};
 }
 
-Vec3 SoftBody::mean_of(const ConstVector& x) const {
-  Vec3 sum = Vec3::Zero();
-  double mass = 0;
-  for (int i = 0; i < num_nodes(); ++i) {
-    mass += node_mass_[i];
-    sum += node_mass_[i] * node(x, i);
-  }
-  return sum / mass;
-}
-
-// Of the whole body: its angular momentum over its inertia.
+// Of the whole body.
 Vec3 SoftBody::mean_spin(const ConstVector& q, const ConstVector& v) const {
-  if (has_fixed_) return Vec3::Zero();
-  const Vec3 centre = mean_of(q), speed = mean_of(v);
-  Mat3 I = Mat3::Zero();
-  Vec3 L = Vec3::Zero();
-  for (int i = 0; i < num_nodes(); ++i) {
-    const Vec3 r = node(q, i) - centre;
-    I.noalias() -= node_mass_[i] * r * r.transpose();
-    I.diagonal().array() += node_mass_[i] * r.squaredNorm();
-    L += node_mass_[i] * cross(r, Vec3(node(v, i) - speed));
-  }
-  return I.ldlt().solve(L);
+  return has_fixed_ ? Vec3(Vec3::Zero()) : calc_mean_spin(masses(), q, v).w();
+}
+
+SpinKeeper SoftBody::keep_spin(const ObjectStep& step) const {
+  if (!keeps_momentum(step)) return {};
+  return make_spin_keeper(masses(), step, mean_spin(step.q0, step.v0), calc_inertia(masses(), step));
 }
 
 // What is left of m without inner forces must have no sum and no moment.
@@ -103,11 +39,12 @@ void SoftBody::balance(const ObjectStep& step, Vector v) const {
   if (!keeps_momentum(step)) return;
   const double dt = step.dt, of_v = 1 + dt * spec_.alpha * step.theta1,
                of_v0 = 1 - dt * spec_.alpha * (1 - step.theta1);
-  const Inertia inertia = calc_inertia(step);
+  const NodeMasses nodes = masses();
+  const SpinInertia inertia = calc_inertia(nodes, step);
   Vec3 sum = Vec3::Zero(), moment = Vec3::Zero();
   const auto add = [&](int i, const Vec3& p) {
     sum += p;
-    moment += cross(Vec3(arm(step, i) - inertia.centre), p);
+    moment += cross(Vec3(nodes.arm(step, i) - inertia.centre), p);
   };
   add_momentum([&](int i, const Vec3& p) { add(i, of_v * p); }, v);
   add_momentum([&](int i, const Vec3& p) { add(i, -of_v0 * p); }, step.v0);
@@ -117,16 +54,16 @@ void SoftBody::balance(const ObjectStep& step, Vector v) const {
     VecX turn(v.size());
     for (int k = 0; k < 3; ++k) {
       for (int i = 0; i < num_nodes(); ++i)
-        turn.segment<3>(3 * i) = cross(Vec3(Vec3::Unit(k)), Vec3(arm(step, i) - inertia.centre));
+        turn.segment<3>(3 * i) = cross(Vec3(Vec3::Unit(k)), Vec3(nodes.arm(step, i) - inertia.centre));
       Vec3 column = Vec3::Zero();
-      add_momentum([&](int i, const Vec3& p) { column += cross(Vec3(arm(step, i) - inertia.centre), p); },
-                   turn);
+      add_momentum(
+          [&](int i, const Vec3& p) { column += cross(Vec3(nodes.arm(step, i) - inertia.centre), p); }, turn);
       I.col(k) = column;
     }
   }
   const Vec3 shift = sum / (of_v * inertia.mass), d = I.ldlt().solve(moment) / of_v;
   for (int i = 0; i < num_nodes(); ++i)
-    v.segment<3>(3 * i) -= shift + cross(d, Vec3(arm(step, i) - inertia.centre));
+    v.segment<3>(3 * i) -= shift + cross(d, Vec3(nodes.arm(step, i) - inertia.centre));
 }
 
 // f(node, momentum): all of them, by parts.

@@ -160,7 +160,7 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
 ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                                   BlockMatrix* A) const {
   const double dt = step.dt, h = step.theta1 * dt;
-  const SpinKeeper keeper = make_spin_keeper(step);
+  const SpinKeeper keeper = keep_spin(step);
   double farthest = 0, force = 0;
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes(); ++i) {
@@ -169,7 +169,8 @@ ImpulseSize SoftBody::calc_system(const ObjectStep& step, const ConstVector& v, 
     Vec3 own = M * (v_i - v_0);
     double diagonal = M;
     if (!fixed_[i]) {
-      own -= dt * (external + node_mass_[i] * step.gravity) + node_mass_[i] * keeper.change(arm(step, i));
+      own -= dt * (external + node_mass_[i] * step.gravity) +
+             node_mass_[i] * keeper.change(masses().arm(step, i));
       own += dt * spec_.alpha * M * (step.theta1 * v_i + (1 - step.theta1) * v_0);
       diagonal += h * spec_.alpha * M;
       force =
@@ -215,13 +216,13 @@ double SoftBody::sum_energies(const SoftElements<N>& elements, const ObjectStep&
 
 double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) const {
   const double dt = step.dt, h = step.theta1 * dt;
-  const SpinKeeper keeper = make_spin_keeper(step);
+  const SpinKeeper keeper = keep_spin(step);
   double sum = 0;
   for (int i = 0; i < num_nodes(); ++i) {
     if (fixed_[i]) continue;
     const Vec3 dv = node(v, i) - node(step.v0, i);
     sum -= dt * dv.dot(node(step.force, i) + node_mass_[i] * step.gravity);
-    sum -= node_mass_[i] * dv.dot(keeper.change(arm(step, i)));
+    sum -= node_mass_[i] * dv.dot(keeper.change(masses().arm(step, i)));
     if (!spec_.lumped_mass) continue;
     const double M = node_mass_[i];
     sum +=

@@ -53,6 +53,7 @@ struct RodSpec {
   RodSection section;
   double young_modulus = 0;         // [Pa]
   double poisson_ratio = 0.5;       // G = E / (2 (1 + nu))
+  double shear_modulus = 0;         // G [Pa] of what is laid or woven; 0: by poisson_ratio
   double density = 0;               // [kg/m^3]
   double alpha = 0, beta = 0;       // damping [1/s], [s]
   std::vector<double> rest_length;  // [edges] [m]; empty: as it starts

@@ -22,7 +22,7 @@ double calc_stiffest(const Rod& rod) {
   for (int i = 0; i < rod.num_edges(); ++i) shortest = std::min(shortest, rod.rest_length(i));
   const RodSpec& spec = rod.spec();
   const SectionConstants& s = rod.section();
-  const double E = spec.young_modulus, G = E / (2 * (1 + spec.poisson_ratio)), rho = spec.density;
+  const double E = spec.young_modulus, G = rod.shear_modulus(), rho = spec.density;
   const double stretch = 4 * E / (rho * shortest * shortest);
   const double twist = 4 * G * s.torsion / (rho * s.polar() * shortest * shortest);
   const double bend =

@@ -598,7 +598,7 @@ TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {
   const Scene scene = read(
       "<worldbody><body mocap='true' gravcomp='1'><geom size='1'/></body><body gravcomp='.5'><geom "
       "size='1'/></body>"
-      "<composite type='cable'/></worldbody>\n<sensor><user/><camprojection "
+      "<composite type='loop'/></worldbody>\n<sensor><user/><camprojection "
       "site='s'/></sensor>");
   EXPECT_TRUE(diagnostics.ok());
   EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();

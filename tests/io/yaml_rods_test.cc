@@ -158,6 +158,7 @@ void expect_same(const RodSpec& a, const RodSpec& b) {
   SAME(section.torsion);
   SAME(young_modulus);
   SAME(poisson_ratio);
+  SAME(shear_modulus);
   SAME(density);
   SAME(alpha);
   SAME(beta);
@@ -200,7 +201,7 @@ rods:
      attach: [{edge: first, body: hand}, {node: 3, body: hand, point: [0.1, 0.2, 0.3], relaxation_time: 0.1}],
      color: [0.1, 0.2, 0.3], velocity: [0.1, 0, 0]}
   - {name: ring, circle: {radius: 0.03}, edges: 12, section: {type: ellipse, width: 0.004, height: 0.002},
-     young_modulus: 1e9, density: 7000, rest: {curvature: [1, 2]}, stretch: 0.1, fixed_nodes: [first],
+     young_modulus: 1e9, shear_modulus: 2e8, density: 7000, rest: {curvature: [1, 2]}, stretch: 0.1, fixed_nodes: [first],
      clamped_edges: [4], fixed_angles: [last], collides: false, director: [0, 0, 1]}
 )";
 
@@ -225,7 +226,11 @@ TEST(YamlRods, TheFingerprintKnowsWhatTheMotionDependsOn) {
   };
   EXPECT_FALSE(differs([](RodSpec& rod) { rod.rgba[0] = 0; }));
   EXPECT_TRUE(differs([](RodSpec& rod) { rod.young_modulus *= 1.01; }));
-  EXPECT_TRUE(differs([](RodSpec& rod) { rod.poisson_ratio = 0.4; }));
+  EXPECT_TRUE(differs([](RodSpec& rod) { rod.shear_modulus = 1e8; }));
+  EXPECT_TRUE(differs([](RodSpec& rod) {
+    rod.shear_modulus = 0;
+    rod.poisson_ratio = 0.4;
+  }));
   EXPECT_TRUE(differs([](RodSpec& rod) { rod.density *= 1.01; }));
   EXPECT_TRUE(differs([](RodSpec& rod) { rod.beta = 0.1; }));
   EXPECT_TRUE(differs([](RodSpec& rod) { rod.rest_length[3] *= 1.01; }));
@@ -349,6 +354,7 @@ TEST(YamlRods, MistakesAreToldWithLineAndRemedy) {
       {line + ", edges: 4, material: silk" + kRest,
        "the material of rod 'r' is material 'silk', which does not"},
       {line + ", edges: 4, poisson_ratio: 0.7" + kRest, "rod 'r': the rod's Poisson ratio is 0.7"},
+      {line + ", edges: 4, shear_modulus: -1" + kRest, "rod 'r': the rod's shear modulus is -1"},
       {line + ", edges: 4, rest: {joints: [[0, 0, 0]]}" + kRest,
        "rod 'r': the rod has natural curvature at 1 joints, not 3"},
       {line + ", edges: 4, stretch: -2" + kRest,

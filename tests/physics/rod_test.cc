@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,31 +12,14 @@
 
 #include "capstan/math/block_matrix.h"
 #include "capstan/math/rotation.h"
+#include "tests/support/rod_statics.h"
 
 namespace capstan {
 namespace {
 
+using namespace test;
+
 constexpr double kPi = std::numbers::pi;
-
-VecX initial(const Rod& rod) {
-  VecX q(rod.layout().num_positions), v(rod.num_dofs());
-  rod.set_initial(q, v);
-  return q;
-}
-
-// Along x from the origin; the first edge is clamped. A beam of `length` from the middle of that edge on.
-RodSpec cantilever(int edges, double length) {
-  RodSpec spec;
-  const double h = length / (edges - 0.5);
-  for (int i = 0; i <= edges; ++i) spec.nodes.push_back({(i - 0.5) * h, 0, 0});
-  spec.director = Vec3(0, 0, 1);
-  spec.section = {RodSectionType::circle, 0.01, 0, TorsionConstant::exact};
-  spec.young_modulus = 1e7;
-  spec.poisson_ratio = 0.3;
-  spec.density = 1000;
-  spec.clamped_edges = {0};
-  return spec;
-}
 
 // A crooked, twisted, stressed rod with a flat section.
 RodSpec crooked(bool closed, int nodes, int seed) {
@@ -61,37 +43,6 @@ RodSpec crooked(bool closed, int nodes, int seed) {
   }
   for (int j = 0; j < joints; ++j) spec.natural.push_back(3 * Vec3(u(random), u(random), u(random)));
   return spec;
-}
-
-VecX moved(const Rod& rod, const VecX& q, const VecX& v, double dt) {
-  VecX q1(q.size());
-  rod.move(q, v, dt, q1);
-  return q1;
-}
-VecX gradient(const Rod& rod, const VecX& q) {
-  VecX g(rod.num_dofs());
-  rod.calc_gradient(q, g);
-  return g;
-}
-
-// Where the dead load and the rod are in equilibrium, by Newton's method from q.
-VecX settle(const Rod& rod, VecX q, const VecX& force) {
-  for (int k = 0; k < 60; ++k) {
-    VecX residual = force - gradient(rod, q);
-    MatX K = rod.calc_stiffness(q);
-    for (int i = 0; i < rod.num_dofs(); ++i) {
-      if (!rod.is_held(i)) continue;
-      residual[i] = 0;
-      K.row(i).setZero();
-      K.col(i).setZero();
-      K(i, i) = 1;
-    }
-    const VecX dq = K.ldlt().solve(residual);
-    q = moved(rod, q, dq, 1);
-    if (dq.cwiseAbs().maxCoeff() < 1e-9) return q;  // the error after it: its square
-  }
-  ADD_FAILURE() << "no equilibrium found";
-  return q;
 }
 
 VecX load(const Rod& rod, int dof, double value) {
@@ -479,22 +430,6 @@ TEST(Rod, ALargeDeflectionIsEulersElastica) {
   EXPECT_GT(std::log2(error[0] / error[1]), 1.5);
 }
 
-double least_eigenvalue(const Rod& rod, const VecX& q, bool by_mass) {
-  const MatX K = rod.calc_stiffness(q);
-  std::vector<int> free;
-  for (int i = 0; i < rod.num_dofs(); ++i) {
-    if (!rod.is_held(i)) free.push_back(i);
-  }
-  MatX own(free.size(), free.size());
-  for (int i = 0; i < own.rows(); ++i) {
-    for (int j = 0; j < own.cols(); ++j) {
-      const double scale = by_mass ? std::sqrt(rod.inertia()[free[i]] * rod.inertia()[free[j]]) : 1;
-      own(i, j) = K(free[i], free[j]) / scale;
-    }
-  }
-  return Eigen::SelfAdjointEigenSolver<MatX>(own, Eigen::EigenvaluesOnly).eigenvalues()[0];
-}
-
 TEST(Rod, AColumnBucklesAtEulersLoad) {
   const double EI = 1e7 * kPi / 64 * 1e-8, expected = kPi * kPi * EI / 4;
   double error[2];
@@ -504,24 +439,12 @@ TEST(Rod, AColumnBucklesAtEulersLoad) {
     for (int i = 0; i < 25; ++i) {
       const double P = 0.5 * (low + high);
       const VecX q = settle(rod, initial(rod), load(rod, 4 * (rod.num_nodes() - 1), -P));
-      (least_eigenvalue(rod, q, false) < 0 ? high : low) = P;
+      (eigenvalues_of(rod, q, false)[0] < 0 ? high : low) = P;
     }
     error[k] = std::abs(low / expected - 1);
   }
   EXPECT_LT(error[1], 2e-3);
   EXPECT_GT(error[0], 2 * error[1]);
-}
-
-TEST(Rod, ACantileverVibratesAtItsFirstFrequency) {
-  const double EI = 1e7 * kPi / 64 * 1e-8, rho_A = 1000 * kPi / 4 * 1e-4;
-  const double expected = std::pow(1.8751040687, 2) * std::sqrt(EI / rho_A);
-  double error[2];
-  for (int k = 0; k < 2; ++k) {
-    const Rod rod(cantilever(k == 0 ? 10 : 20, 1));
-    error[k] = std::abs(std::sqrt(least_eigenvalue(rod, initial(rod), true)) / expected - 1);
-  }
-  EXPECT_LT(error[1], 2e-3);
-  EXPECT_NEAR(std::log2(error[0] / error[1]), 2, 0.3);
 }
 
 TEST(Rod, ARopeHangsInACatenary) {

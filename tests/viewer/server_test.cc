@@ -80,7 +80,8 @@ double poses_z(const Json& frame, int link) {
 
 class ServerTest : public testing::Test {
  protected:
-  ServerTest() : model_(compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"))) {
+  explicit ServerTest(const std::string& scene = "clutter")
+      : model_(compile(read_scene(CAPSTAN_SOURCE_DIR "/scenes/" + scene + ".yaml"))) {
     player_ = simulate_live(model_, step_options(model_), initial_state(model_));
     ServerOptions options;
     options.token = kToken;
@@ -214,6 +215,34 @@ TEST_F(ServerTest, ADragLiftsABody) {
     EXPECT_NEAR(poses_z(frame, 1), before + 1,
                 0.1);  // its weight pulls the spring down by g / omega^2 = 2.8 cm
     EXPECT_GT(poses_z(frame, 1), before + 0.8);
+    break;
+  }
+}
+
+class RodServerTest : public ServerTest {
+ protected:
+  RodServerTest() : ServerTest("cable_and_bob") {}
+};
+
+// The middle of a cable, against the bob that swings it down; frames tell what its edges bear.
+TEST_F(RodServerTest, ADragLiftsTheEdgeOfARod) {
+  Client client(port(), kToken);
+  const Json scene = client.next("scene");
+  const int edges = scene["rods"][0]["num_links"].get<int>(),
+            link = scene["rods"][0]["first_link"].get<int>() + edges / 2;
+  const double before = poses_z(client.next("frame"), link);
+  client.send(
+      {{"command", "drag"}, {"link", link}, {"point", {0, 0, 0}}, {"target", {0.3, 0, before + 0.2}}});
+  for (int i = 0; i < 150; ++i) client.send({{"command", "step"}});
+  for (;;) {
+    const Json frame = client.next("frame");
+    ASSERT_EQ(frame["rods"].get_binary().size(), 3 * edges * sizeof(float));
+    if (frame["step"] < 150) continue;
+    EXPECT_GT(poses_z(frame, link), before - 0.02);  // without the drag it is 0.1 m lower
+    float tension;
+    std::memcpy(&tension, frame["rods"].get_binary().data() + 3 * (edges - 1) * sizeof tension,
+                sizeof tension);
+    EXPECT_GT(tension, 0.05);
     break;
   }
 }

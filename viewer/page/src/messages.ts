@@ -76,6 +76,7 @@ export interface Frame {
   control: Float32Array;
   contacts: Contacts;
   sliding: number; // of the contacts
+  rods: Float32Array; // [edges][3]: tension [N], curvature [1/m], twist [rad/m]
   numbers: Float64Array;
 }
 
@@ -114,6 +115,7 @@ export function toFrame(m: any): Frame {
       floats: new Float32Array(contacts),
     },
     sliding,
+    rods: m.rods ? floats(m.rods) : new Float32Array(),
     numbers: new Float64Array(copy(m.numbers)),
   };
 }

@@ -42,6 +42,7 @@ export class Panel {
     const colorings: Coloring[] = ["material", "body", "islands"];
     if (scene.sleeps) colorings.push("sleeping");
     if (scene.soft_bodies?.length) colorings.push("strain");
+    if (scene.rods?.length) colorings.push("tension", "curvature", "twist");
     show.add(s, "coloring", colorings).name("colour by").onChange((c: Coloring) => {
       world.coloring = c;
       world.recolor();

@@ -3,6 +3,16 @@
 import * as THREE from "three";
 import { Rod, Scene } from "./messages";
 
+export type RodColoring = "tension" | "curvature" | "twist"; // in the order of Frame.rods
+const COLORINGS = ["tension", "curvature", "twist"];
+export const isOfRods = (coloring: string): coloring is RodColoring => COLORINGS.includes(coloring);
+// From the most negative to the most positive value; the largest that was seen has the strongest colour.
+const SCALE = [0x2166ac, 0x92c5de, 0xd9dce0, 0xf4a582, 0xb2182b].map((hex) => new THREE.Color(hex));
+function scaleColor(part: number, to: THREE.Color): THREE.Color {
+  const at = 2 * (Math.min(Math.max(part, -1), 1) + 1), i = Math.min(Math.floor(at), 3);
+  return to.lerpColors(SCALE[i], SCALE[i + 1], at - i);
+}
+
 const SIDES = 18; // of a round section
 const STRIPE = 0.32; // [rad] half of the stripe's width on a round section
 const FLAT_STRIPE = 0.12; // of the width of a flat one
@@ -129,11 +139,12 @@ class Tube {
     position.needsUpdate = normal.needsUpdate = true;
   }
 
-  color(colorOf: (shape: number) => THREE.Color) {
+  get numEdges() { return this.rod.num_links; }
+  color(colorOf: (edge: number) => THREE.Color) {
     const color = this.mesh.geometry.getAttribute("color") as THREE.BufferAttribute, stripe = new THREE.Color();
     let at = 0;
     for (const edge of this.edges) {
-      const own = colorOf(this.shapes[edge]);
+      const own = colorOf(edge);
       const isDark = 0.21 * own.r + 0.72 * own.g + 0.07 * own.b < 0.25;
       stripe.copy(own).lerp(new THREE.Color(isDark ? 0xffffff : 0x20242c), 0.6);
       for (const o of this.outline) {
@@ -144,6 +155,7 @@ class Tube {
     color.needsUpdate = true;
   }
 
+  shapeOf(edge: number) { return this.shapes[edge]; }
   dispose() {
     this.mesh.geometry.dispose();
     this.mesh.material.dispose();
@@ -153,10 +165,12 @@ class Tube {
 export class Tubes {
   readonly object = new THREE.Group();
   private tubes: Tube[] = [];
+  private largest = [1e-30, 1e-30, 1e-30]; // that was seen, of each colouring
 
   build(scene: Scene) {
     this.tubes.forEach((tube) => tube.dispose());
     this.object.clear();
+    this.largest.fill(1e-30);
     const shapeOf = new Map(scene.shapes.map((shape, i) => [shape.link, i]));
     this.tubes = (scene.rods ?? []).map((rod) => {
       const shapes = Array.from({ length: rod.num_links }, (_, i) => shapeOf.get(rod.first_link + i)!);
@@ -165,6 +179,19 @@ export class Tubes {
     this.tubes.forEach((tube) => this.object.add(tube.mesh));
   }
   place(links: THREE.Object3D[]) { this.tubes.forEach((tube) => tube.place(links)); }
-  color(colorOf: (shape: number) => THREE.Color) { this.tubes.forEach((tube) => tube.color(colorOf)); }
+  color(colorOf: (shape: number) => THREE.Color, coloring: string, values?: Float32Array) {
+    const kind = COLORINGS.indexOf(coloring), shade = new THREE.Color();
+    if (kind < 0 || !values?.length) {
+      this.tubes.forEach((tube) => tube.color((edge) => colorOf(tube.shapeOf(edge))));
+      return;
+    }
+    for (let i = kind; i < values.length; i += 3) this.largest[kind] = Math.max(this.largest[kind], Math.abs(values[i]));
+    let first = 0;
+    for (const tube of this.tubes) {
+      const begin = first;
+      tube.color((edge) => scaleColor(values[3 * (begin + edge) + kind] / this.largest[kind], shade));
+      first += tube.numEdges;
+    }
+  }
   setShown(shown: boolean) { this.object.visible = shown; }
 }

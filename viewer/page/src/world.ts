@@ -7,11 +7,11 @@ import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
 import { Solids } from "./solids";
 import { Surfaces } from "./surfaces";
-import { Tubes } from "./tubes";
+import { isOfRods, RodColoring, Tubes } from "./tubes";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
-export type Coloring = "material" | "body" | "islands" | "sleeping" | "strain";
+export type Coloring = "material" | "body" | "islands" | "sleeping" | "strain" | RodColoring;
 
 // Colours that stay apart from each other, and from those of the contacts.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
@@ -205,7 +205,7 @@ export class World {
     this.tubes.place(this.links);
     this.surfaces.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
-    if (this.coloring === "islands" || this.coloring === "sleeping") this.recolor();
+    if (this.coloring === "islands" || this.coloring === "sleeping" || isOfRods(this.coloring)) this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
       const shift = p.clone().sub(this.followed);
@@ -240,7 +240,7 @@ export class World {
       return this.own[shape];
     };
     this.solids.color(colorOf);
-    this.tubes.color(colorOf);
+    this.tubes.color(colorOf, this.coloring, this.frame?.rods);
     this.surfaces.color(colorOf);
     this.surfaces.setByStrain(this.coloring === "strain", this.links);
     this.dirty = true;

@@ -1,0 +1,209 @@
+#include "experiments/filament_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <memory>
+#include <random>
+
+#include "capstan/io/read.h"
+#include "capstan/model/add_rod.h"
+#include "capstan/step/step.h"
+#include "tests/support/knots.h"
+
+namespace capstan::experiments {
+namespace {
+
+constexpr double kPi = 3.14159265358979;
+
+double cpu_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+Scene filament_scene(double friction, double stiffness) {
+  Scene scene;
+  Material material;
+  material.name = "default";
+  material.friction = friction;
+  material.stiffness = 2 * stiffness;  // of two surfaces in series
+  scene.materials = {material};
+  return scene;
+}
+
+struct Filaments {
+  Model model;
+  State state;
+  Workspace workspace;
+  StepOptions options;
+
+  Filaments(const Scene& scene, double dt) : model(compile(scene)) {
+    options = step_options(model);
+    options.dt = dt;
+    options.judge = false;
+  }
+  void begin() {
+    state = initial_state(model);
+    workspace = make_workspace(model);
+  }
+  void advance(FilamentCost* cost) {
+    const double start = cpu_seconds();
+    const Report report = step(model, options, {}, &state, &workspace);
+    cost->seconds += cpu_seconds() - start;
+    cost->dt = options.dt;
+    ++cost->steps;
+    cost->contacts += report.contacts;
+    cost->most_contacts = std::max(cost->most_contacts, report.contacts);
+    cost->tangents += report.free_motion_iterations;
+  }
+};
+
+constexpr const char* kGripper = R"(
+capstan: 1
+options: {dt: 0.001}
+materials: [{name: rubber, friction: 0.4}]
+bodies:
+  - name: palm
+    position: [0, 0, 0.28]
+    joint: {name: lift, type: prismatic, axis: [0, 0, 1]}
+    shape: {type: cylinder, radius: 0.035, length: 0.01, mass: 0.5, collides: false}
+  - name: tree
+    position: [0, 0, 0.003]
+    joint: free
+    shapes:
+      - {type: box, size: [0.05, 0.05, 0.006], density: 500, material: rubber}
+      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.065], density: 500, material: rubber}
+      - {type: capsule, radius: 0.004, length: 0.04, position: [0.017, 0, 0.1], rpy_deg: [0, 50, 0], density: 500,
+         material: rubber}
+      - {type: capsule, radius: 0.004, length: 0.04, position: [-0.0085, 0.0147, 0.085], rpy_deg: [-50, 0, 30],
+         density: 500, material: rubber}
+      - {type: capsule, radius: 0.004, length: 0.04, position: [-0.0085, -0.0147, 0.07], rpy_deg: [50, 0, -30],
+         density: 500, material: rubber}
+shapes:
+  - {type: plane, name: floor, material: rubber}
+actuators:
+  - {name: lift, type: pd, joint: lift, stiffness: 4000, damping: 300}
+)";
+
+}  // namespace
+
+std::string FilamentCost::text() const {
+  return fmt::format("{:7.0f} us/step, real-time rate {:.3f}, contacts {:.0f} / {}, {:.1f} tangents",
+                     microseconds(), rate(), contacts / steps, most_contacts, tangents / steps);
+}
+
+KnotRun tighten_knot(int crossings, double dt) {
+  Scene scene = filament_scene(0, 1e5);
+  scene.options.gravity.setZero();
+  Filaments run(scene, dt);
+  constexpr int kEdges = 300;
+  const auto rod = std::make_shared<Rod>(test::knot_rod(crossings, kEdges));
+  add_rod("rope", rod, 0, &run.model);
+  run.begin();
+  run.state.v[0] = -0.4;
+  run.state.v[4 * kEdges] = 0.4;
+  KnotRun knot;
+  try {
+    while (run.state.time < 0.7 && knot.pull < 10) {
+      run.advance(&knot.cost);
+      std::vector<Vec3> nodes;
+      for (int i = 0; i <= kEdges; ++i) nodes.push_back(Rod::node(run.state.q, i));
+      const test::KnotInvariants is = test::calc_invariants(nodes);
+      knot.keeps_knot = is.casson == (crossings * crossings - 1) / 8 && is.determinant == crossings;
+      knot.pull = rod->tension(run.state.q, 0);
+      knot.is_tight = knot.is_tight || knot.pull > 1;
+      if (!knot.keeps_knot) break;
+    }
+  } catch (const std::exception& failure) {
+    knot.failure = failure.what();
+  }
+  knot.time = run.state.time;
+  return knot;
+}
+
+RingRun hang_rings(int count, double dt, double settle, double rest) {
+  Filaments run(filament_scene(0.1, 1e4), dt);
+  constexpr int kEdges = 20;
+  constexpr double kRadius = 0.01, kDiameter = 0.0025, kApart = 0.0175;
+  for (int k = 0; k < count; ++k) {
+    RodSpec ring;
+    ring.closed = true;
+    for (int i = 0; i < kEdges; ++i) {
+      const double angle = 2 * kPi * i / kEdges, c = kRadius * std::cos(angle), s = kRadius * std::sin(angle);
+      ring.nodes.push_back(k % 2 == 0 ? Vec3(c, 0, s - k * kApart) : Vec3(0, c, s - k * kApart));
+    }
+    ring.section.width = kDiameter;
+    ring.young_modulus = 1e7;
+    ring.poisson_ratio = 0.4;
+    ring.density = 500;
+    ring.alpha = 10;
+    for (int i = kEdges / 2; k == 0 && i < kEdges; ++i) ring.pinned_nodes.push_back(i);  // its lower half
+    add_rod("ring" + std::to_string(k), std::make_shared<Rod>(ring), 0, &run.model);
+  }
+  run.begin();
+  RingRun rings;
+  const auto end = [&] { return Vec3(run.state.q.segment<3>(run.model.objects.back().q_begin)); };
+  try {
+    while (run.state.time < settle) run.advance(&rings.falling);
+    const Vec3 before = end();
+    while (run.state.time < settle + rest) run.advance(&rings.resting);
+    rings.moved = (end() - before).norm();
+  } catch (const std::exception& failure) {
+    rings.failure = failure.what();
+  }
+  return rings;
+}
+
+GripRun grip_tree(int seed, double dt, double duration) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> any_angle(0, 2 * kPi);
+  Diagnostics diagnostics;
+  Scene scene = read_yaml_text(kGripper, {}, &diagnostics);
+  if (!diagnostics.ok()) throw InputError(diagnostics);
+  constexpr int kFilaments = 12, kEdges = 130;
+  for (int k = 0; k < kFilaments; ++k) {
+    const double radius = k < 8 ? 0.025 : 0.0125, at = 2 * kPi * (k < 8 ? k / 8.0 : (k + 0.5) / 4.0);
+    RodSpec rod;
+    rod.name = "filament" + std::to_string(k);
+    for (int i = 0; i <= kEdges; ++i)
+      rod.nodes.push_back({radius * std::cos(at), radius * std::sin(at), 0.275 - 0.26 * i / kEdges});
+    const double turn = any_angle(random);
+    rod.director = Vec3(std::cos(turn), std::sin(turn), 0);
+    rod.section.width = 0.0042;
+    rod.young_modulus = 6.2e5;
+    rod.poisson_ratio = 0.4999;
+    rod.density = 1155;
+    rod.alpha = 1.1;
+    rod.rest = RodRest::given;
+    for (int j = 0; j + 1 < kEdges; ++j) rod.natural.push_back({kPi * (10 + 0.5 * normal(random)), 0, 0});
+    rod.actuated = true;
+    RodAttachment clamp;
+    clamp.edge = 0;
+    clamp.body = "palm";
+    rod.attachments = {clamp};
+    rod.material = "rubber";
+    scene.rods.push_back(rod);
+  }
+  Filaments run(scene, dt);
+  run.begin();
+  const int lift = run.model.find_actuator("lift");
+  const int tree = run.model.joints[run.model.find_body("tree") - 1].q;
+  GripRun grip;
+  try {
+    while (run.state.time < duration) {
+      const double time = run.state.time, curl = std::clamp((time - 0.2) / 2, 0.0, 1.0);
+      run.state.control[lift] = 0.15 * std::clamp((time - 2.5) / 1.5, 0.0, 1.0);
+      for (int k = 0; k < kFilaments; ++k)
+        run.state.control[run.model.find_actuator("filament" + std::to_string(k) + ".natural")] = curl;
+      run.advance(&grip.cost);
+    }
+  } catch (const std::exception& failure) {
+    grip.failure = failure.what();
+  }
+  grip.lifted = run.state.q[tree + 2] - 0.003;
+  return grip;
+}
+
+}  // namespace capstan::experiments

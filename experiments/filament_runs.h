@@ -1,0 +1,51 @@
+// The experiments of Li and Chou with points of contact, "A convex formulation of compliant contact between
+// filaments and rigid bodies", Table I, as runs that tell what came of them and what they cost. The page's
+// experiment (filaments.cc) and bench/filaments.cc use them.
+#pragma once
+
+#include <string>
+
+namespace capstan::experiments {
+
+struct FilamentCost {
+  double seconds = 0;  // of the processor, in steps alone
+  double dt = 0;
+  int steps = 0, most_contacts = 0;
+  double contacts = 0, tangents = 0;                    // sums
+  double rate() const { return steps * dt / seconds; }  // simulated time over processor time
+  double microseconds() const { return 1e6 * seconds / steps; }
+  std::string text() const;
+};
+
+// A rope of 1 m and 3 mm with a torus knot of 3, 5, 7 or 9 crossings (unknotting numbers 1 to 4), 300 edges,
+// no friction, whose ends are pulled apart at 0.8 m/s for 0.7 s or until 10 N. After every step two
+// invariants tell whether it is still that knot (tests/support/knots.h).
+struct KnotRun {
+  FilamentCost cost;
+  bool keeps_knot = true;  // in every step
+  bool is_tight = false;   // its pull came above 1 N
+  double pull = 0;         // [N] at the end
+  double time = 0;         // [s]
+  std::string failure;     // of a step
+  bool passes() const { return keeps_knot && is_tight && failure.empty(); }
+};
+KnotRun tighten_knot(int crossings, double dt);
+
+// A hanging chain of closed rods of 20 edges, each through the next; the lower half of the first is fixed.
+struct RingRun {
+  FilamentCost falling, resting;
+  double moved = 0;  // [m] the last ring in `rest`
+  std::string failure;
+};
+RingRun hang_rings(int count, double dt, double settle, double rest);
+
+// 12 filaments of 260 mm and 130 edges around a tree of sticks curl up in 2 s, with a natural curvature of
+// 10 pi / m on average and 0.5 pi / m from joint to joint, in any direction; then the palm lifts by 150 mm.
+struct GripRun {
+  FilamentCost cost;
+  double lifted = 0;  // [m] that the tree came up
+  std::string failure;
+};
+GripRun grip_tree(int seed, double dt, double duration = 4.5);
+
+}  // namespace capstan::experiments
