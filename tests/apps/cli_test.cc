@@ -185,6 +185,12 @@ shapes: [{type: height_field, name: ground, size: [4, 4], base: 0.5, heights: [[
   const Outcome contacts = folder.capstan("contacts pads.yaml");
   EXPECT_HAS(contacts.out, "patches: area [cm2]");
   EXPECT_HAS(contacts.out, "100       19.96");
+  const Outcome sum = folder.shell(
+      "capstan contacts pads.yaml --json | python3 -c \"import json, sys; all = json.load(sys.stdin); [p] = "
+      "all['patches']; print(p['points'], round(p['force'][2], 2), round(p['area'], 6), p['shape_b'], "
+      "all(abs(x) < 1e-6 for x in p['moment'] + p['centre'][:2]), p['largest_pressure'] <= 2000.1, "
+      "len(all['contacts']) >= p['points'])\"");
+  EXPECT_HAS(sum.out, " -19.96 0.01 ground True True True");
 }
 
 TEST(Check, ShippedScenesAreCleanAndSayWhatIsNotSimulated) {
