@@ -20,7 +20,7 @@ void calc_patch_surface(const Model& model, const Placement& placement,
     block->materials.clear();
     collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, 0,
             &block->points);
-    if (!replace_by_patch(model, a, X_WA, b, X_WB, 0, 0, block)) continue;
+    if (!replace_by_patch(model, placement, a, X_WA, b, X_WB, 0, 0, block)) continue;
     for (const PatchPolygon& polygon : block->patch.polygons) {
       if (polygon.is_ahead) continue;
       for (int i = polygon.first; i < polygon.end; ++i) {

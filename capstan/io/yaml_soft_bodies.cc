@@ -232,6 +232,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   fields.vec3("velocity", &body.velocity);
   fields.vec3("angular_velocity", &body.angular_velocity);
   fields.text("material", &body.material);
+  if (ContactModel contact; read_contact_model(&fields, &contact)) body.contact = contact;
   fields.flag("collides", &body.collides);
   long bits = 1;
   if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) body.group_bits = static_cast<unsigned>(bits);
@@ -240,7 +241,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   read_color(&fields, &body.rgba);
   fields.done();
   if (!body.collides) {
-    for (const char* key : {"material", "group_bits", "mask_bits", "margin"})
+    for (const char* key : {"material", "contact", "group_bits", "mask_bits", "margin"})
       fields.no_effect(key, "the soft body does not collide", "remove it");
   }
   body.is_incomplete = reader->source.diagnostics->num_errors() > errors;

@@ -138,7 +138,8 @@ struct ModelConstraint {
 };
 
 // What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of other soft
-// bodies; triangles meet those and convex shapes. So no place of a contact is found twice.
+// bodies; triangles meet those and convex shapes, and all shapes with which they have patches. So no place of
+// a contact is found twice.
 enum class SurfacePart : std::uint8_t { none, vertex, triangle };
 
 struct ModelShape {
@@ -157,6 +158,7 @@ struct ModelShape {
   Collider collider;       // for the collision engine; empty when it does not collide
   int flexible = -1;       // in Model::flexible_shapes: `collider` is its form at the start only
   SurfacePart part = SurfacePart::none;
+  std::array<int, 3> beside = {-1, -1, -1};    // of a triangle: links of those across its edges
   std::shared_ptr<const PressureField> field;  // for patches; null: it touches at points
   double modulus = kInfinity;                  // E [Pa] of its pressure; infinite: rigid
   int patch_points = 0;                        // PatchOptions::points

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct SoftBodySpec {
   Vec3 angular_velocity = Vec3::Zero();  // [rad/s] about the centre of mass
   // As ShapeInstance has them.
   std::string material = "default";
+  std::optional<ContactModel> contact;  // absent: as its material says
   bool collides = true;
   unsigned group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m]
