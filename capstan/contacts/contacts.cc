@@ -158,6 +158,14 @@ bool add_hits(const Model& model, const Placement& placement, int a, const Trans
     const double reach = patch_reach(model.shapes[a], model.shapes[b]);
     is_punched = std::any_of(points.begin() + first, points.end(),
                              [&](const ContactPoint& p) { return -p.distance > kPunched * reach; });
+    if (is_soft(model.shapes[a], model.shapes[b]) && !is_punched) {
+      points.erase(std::remove_if(points.begin() + first, points.end(),
+                                  [&](const ContactPoint& p) {
+                                    return p.distance < 0 ||
+                                           is_turned_away(model, a, X_WA, b, X_WB, p.normal);
+                                  }),
+                   points.end());
+    }
   }
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);

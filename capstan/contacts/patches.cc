@@ -15,6 +15,7 @@ namespace {
 constexpr double kWrongWay = 0.25;
 
 constexpr double kMostPatchGap = 0.1;  // of how deep the patch can be: what is farther apart has no points
+constexpr double kTurnedAway = 0.3;    // cosine
 constexpr double kPunchedDissipation = 50;  // [s/m]
 constexpr int kPointsOfTriangle = 4;        // of a soft body, at most
 constexpr double kGlidingDepth = 1e-3;      // of how deep the patch can be: of one that is held above itself
@@ -63,6 +64,12 @@ bool has_patch(const ModelShape& a, const ModelShape& b) {
 double patch_reach(const ModelShape& a, const ModelShape& b) {
   const auto depth = [](const ModelShape& s) { return std::isinf(s.modulus) ? 0.0 : s.field->depth; };
   return depth(a) + depth(b);
+}
+
+bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                    const Vec3& normal) {
+  if (model.shapes[a].part == SurfacePart::triangle) return X_WA.R.col(2).dot(normal) < kTurnedAway;
+  return model.shapes[b].part == SurfacePart::triangle && -X_WB.R.col(2).dot(normal) < kTurnedAway;
 }
 
 ContactMaterial material_of_punched(const Model& model, int a, int b) {

@@ -28,6 +28,15 @@ bool has_patch(const ModelShape& a, const ModelShape& b);
 // [m] how deep their patch can be: as deep as the fields of those that are not rigid.
 double patch_reach(const ModelShape& a, const ModelShape& b);
 
+// Whether one of the shapes is a triangle of a soft body that turns its side or its back to the other, as a
+// contact with this normal tells: what touches there is the matter of its neighbours, and it has no points in
+// place of a patch.
+bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                    const Vec3& normal);
+inline bool is_soft(const ModelShape& a, const ModelShape& b) {
+  return a.part != SurfacePart::none || b.part != SurfacePart::none;
+}
+
 // Of the points of a pair that is too deep for its patch: they push out at 0.02 m/s at most, whatever the
 // materials, for a spring that takes over at such a depth has energy that nobody gave it.
 ContactMaterial material_of_punched(const Model& model, int a, int b);

@@ -121,7 +121,8 @@ TEST(SoftPatch, ABlockRestsAsDeepAsItsPressureTells) {
       moment += f.normal_force * f.distance;
     }
     EXPECT_NEAR(force, weight, 1e-3 * weight);
-    EXPECT_NEAR(area, kSide * kSide, 0.01 * kSide * kSide);
+    const double side = kSide - 2 * 4.9e-4;  // what of the rim is nearer to the side faces is theirs
+    EXPECT_NEAR(area, side * side, 1e-3 * side * side);
     // Uniform strain but for the corners: E A d / H = m g.
     const double depth = calc_depth(*scene.soft_bodies[0].mesh);
     if (cells > 1) {
@@ -138,15 +139,16 @@ TEST(SoftPatch, SticksAndSlidesAsCoulombTells) {
     const double angle = std::atan(slope);
     scene.options.gravity = kGravity * Vec3(std::sin(angle), 0, -std::cos(angle));
     scene.soft_bodies = {soft_block(2, 1e6, Vec3(0, 0, 0.04999), "gel")};
-    Simulation run(scene, 0.005, ContactLaw::regularized_lagged);
+    Simulation run(scene, 0.005, ContactLaw::coulomb);
     const auto momentum = [&] {
       return run.model.objects[0].physics->calc_momentum(run.state.q, run.state.v)[3];
     };
-    run.go(0.2);  // friction lags by a step, at first
+    run.go(0.2);
     const double before = momentum();
     run.go(0.3);
     const double wanted = std::max(0.0, std::sin(angle) - mu * std::cos(angle)) * kGravity * 0.3;  // of 1 kg
-    EXPECT_NEAR(momentum() - before, wanted, slope < mu ? 2e-3 : 0.02 * wanted);
+    const double friction = mu * std::cos(angle) * kGravity * 0.3;
+    EXPECT_NEAR(momentum() - before, wanted, (slope < mu ? 2e-3 : 0.01) * friction);
   }
 }
 
