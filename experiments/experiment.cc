@@ -191,6 +191,11 @@ const std::vector<Experiment>& all_experiments() {
        "warm starts is much "
        "faster than a general solver for small problems, and not at the price of accuracy.",
        conic_solvers},
+      {"slip_control", "Slip control with soft bubbles", "SAP VI-D, figures 16 and 17",
+       "Two soft fingers hold a spatula by the friction of their patches. A firm grip holds its moment, a "
+       "loose "
+       "one lets it pitch. Newton's method starts warm, and has little to do in most steps.",
+       slip_control},
       {"conveyor_belt", "Oscillating conveyor belt", "ICF XI-A, figures 3 and 4",
        "A box on a belt that swings sticks and slides in turn. With Lagged it does not move up or down; SAP "
        "and Similar "

@@ -15,11 +15,13 @@ import zlib
 import numpy as np
 
 # One contact. point, normal (from a to b) and force (on b) are in the world frame, in m and N; region is 0 where the
-# contact is open, 1 where it sticks, 2 where it slides; distance [m] is negative where the shapes overlap.
+# contact is open, 1 where it sticks, 2 where it slides; distance [m] is negative where the shapes overlap; area [m2] is that
+# of the patch that the contact stands for, 0 for a point (and in recordings before version 7, which do not tell it).
 CONTACT = np.dtype([
     ("shape_a", "<i4"), ("shape_b", "<i4"), ("region", "<i4"), ("point", "<f4", 3), ("normal", "<f4", 3),
-    ("force", "<f4", 3), ("distance", "<f4"),
+    ("force", "<f4", 3), ("distance", "<f4"), ("area", "<f4"),
 ])
+_WITHOUT_AREA = np.dtype(CONTACT.descr[:-1])
 
 _CHUNK = struct.Struct("<4sIQQdQ")  # tag, frames, stored and raw bytes, time of the first frame, checksum
 _MAX_RAW = 1 << 30
@@ -128,12 +130,12 @@ def _chunks(data):
 def _read_header(content):
     data = _In(content)
     (version,) = data.unpack("<I")
-    if version not in (4, 5):
-        raise RecordingError(f"it is of version {version}; this reader knows versions 4 and 5")
+    if not 4 <= version <= 8:
+        raise RecordingError(f"it is of version {version}; this reader knows versions 4 to 8")
     head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
     data.unpack("<Q")  # fingerprint of the model
     head["dt"], *_, head["duration"] = data.unpack("<9d")
-    if version == 5:
+    if version >= 5:
         data.unpack("<d")  # speed at which errors of position are undone
     *_, num_q, num_v, num_control, num_rest = data.unpack("<10i")
     columns = [[data.text() for _ in range(3)] for _ in range(data.count())]
@@ -142,18 +144,23 @@ def _read_header(content):
     for _ in range(data.count()):
         vertices = data.array("<f8", 3 * data.count()).reshape(-1, 3)
         head["meshes"].append((vertices, data.array("<i4", 3 * data.count()).reshape(-1, 3)))
-    return head, (num_q, num_v, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
+    sizes = (num_q, num_v, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
+    return head, sizes, CONTACT if version >= 7 else _WITHOUT_AREA
 
 
-def _read_frames(content, width):
+def _read_frames(content, width, contact):
     """Words [frames, width] as 64 bits each, contacts of all frames, and their counts."""
     data = _In(content)
     n = data.count()
     counts = data.array("<u4", 2 * n).reshape(-1, 2)[:, 0]
     words, kind = _join_planes(data.take(8 * n * width), "<u8")
     changes = np.frombuffer(words, kind).reshape(width, n)  # a word is xor-ed with that of the frame before
-    contacts, kind = _join_planes(data.take(CONTACT.itemsize * int(counts.sum())), CONTACT)
-    return np.bitwise_xor.accumulate(changes, axis=1).T, np.frombuffer(contacts, kind), counts
+    contacts, kind = _join_planes(data.take(contact.itemsize * int(counts.sum())), contact)
+    contacts = np.frombuffer(contacts, kind)
+    whole = np.zeros(len(contacts), CONTACT)
+    for name in contact.names:
+        whole[name] = contacts[name]
+    return np.bitwise_xor.accumulate(changes, axis=1).T, whole, counts
 
 
 def read(path):
@@ -166,12 +173,12 @@ def _read(path, data):
     tag, _, content = next(chunks, (None, 0, b""))
     if tag != b"HEAD":
         raise RecordingError("it has no header")
-    head, sizes = _read_header(content)
+    head, sizes, contact = _read_header(content)
     width = 3 + sum(sizes)
     words, contacts, counts, complete = [], [], [], False
     for tag, _, content in chunks:
         if tag == b"FRMS":
-            for whole, part in zip((words, contacts, counts), _read_frames(content, width)):
+            for whole, part in zip((words, contacts, counts), _read_frames(content, width, contact)):
                 whole.append(part)
         complete = complete or tag == b"INDX"
     if not words:

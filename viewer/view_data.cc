@@ -1,5 +1,6 @@
 #include "viewer/view_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -186,10 +187,15 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
     if (a != 0 && b != 0) root_[find(std::max(a, b))] = find(std::min(a, b));
   };
   const int num_shapes = static_cast<int>(model_.shapes.size());
+  pairs_.clear();
   for (const RecordedContact& c : contacts) {
     CAPSTAN_ASSERT(c.shape_a >= 0 && c.shape_a < num_shapes && c.shape_b >= 0 && c.shape_b < num_shapes);
     if (c.region != 0) connect(model_.shapes[c.shape_a].link, model_.shapes[c.shape_b].link);
+    pairs_.push_back({c.shape_a, c.shape_b});
   }
+  std::sort(pairs_.begin(), pairs_.end());
+  pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+  calc_patch_surface(model_, placement_, pairs_, &patch_workspace_, &patches_);
   for (const ModelConstraint& c : model_.constraints) {
     if (c.active) connect(model_.bodies[c.body_a].link, model_.bodies[c.body_b].link);
   }
@@ -220,18 +226,23 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
     }
   }
 
-  return {{"type", "frame"},
-          {"time", state.time},
-          {"step", state.step},
-          {"poses", binary(poses)},
-          {"islands", binary(islands)},
-          {"asleep", binary(asleep)},
-          {"joints", binary(joints)},
-          {"rates", binary(rates)},
-          {"control", binary(control)},
-          {"contacts", binary(contacts)},
-          {"rods", binary(rods)},
-          {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
+  Json j = {{"type", "frame"},
+            {"time", state.time},
+            {"step", state.step},
+            {"poses", binary(poses)},
+            {"islands", binary(islands)},
+            {"asleep", binary(asleep)},
+            {"joints", binary(joints)},
+            {"rates", binary(rates)},
+            {"control", binary(control)},
+            {"contacts", binary(contacts)},
+            {"rods", binary(rods)},
+            {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
+  if (!patches_.ends.empty()) {
+    j["patches"] = binary(patches_.vertices);
+    j["patch_ends"] = binary(patches_.ends);
+  }
+  return j;
 }
 
 }  // namespace capstan::viewer

@@ -5,14 +5,16 @@
 //            soft_bodies, joints, actuators, numbers}; rods and soft bodies tell how to draw the links of
 //            each
 //   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, rods,
-//            numbers}
+//            numbers, patches, patch_ends}; the last two only where there are patches
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world
 //   islands   int32 [links - 1]: links with one number are connected by contacts or constraints
 //   asleep    uint8 [links - 1]: 1 where a link sleeps; empty unless scene.sleeps
 //   joints    float32 [1-dof joints]: positions, in the order of scene.joints; rates the same
-//   contacts  [n][13]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance
+//   contacts  [n][14]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance, area
 //   rods      float32 [edges][3]: tension [N], curvature [1/m], twist [rad/m], in the order of scene.rods
+//   patches   float32 [vertices][4]: x y z, pressure [Pa] of the fields at these poses, polygon after polygon
+//   patch_ends  int32 [polygons]: where each ends in `patches`
 //   numbers   float64, as scene.numbers names them
 #pragma once
 
@@ -21,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "capstan/contacts/patch_surface.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/io/recording.h"
 
@@ -43,7 +46,10 @@ class FrameMaker {
  private:
   const Model& model_;
   Placement placement_;
-  std::vector<int> root_;  // [links] union-find
+  std::vector<int> root_;                   // [links] union-find
+  std::vector<std::pair<int, int>> pairs_;  // of shapes that touch
+  PatchSurfaceWorkspace patch_workspace_;
+  PatchSurface patches_;
 };
 
 }  // namespace capstan::viewer

@@ -6,7 +6,7 @@
 
 #include "apps/capstan/commands.h"
 #include "capstan/contacts/contacts.h"
-#include "capstan/step/step.h"
+#include "capstan/step/contact_forces.h"
 
 namespace capstan::cli {
 namespace {
@@ -15,6 +15,54 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const Vec3& v) {
   return Json::array({v.x(), v.y(), v.z()});
+}
+
+// A patch and its stiffness along the normal, of all its points that press [N/m].
+struct Patch {
+  PatchForce force;
+  double stiffness = 0;
+};
+
+// What the points of each patch do together, at rest: no friction, no dissipation.
+std::vector<Patch> find_patches(const Contacts& c) {
+  std::vector<ContactForce> forces(c.size());
+  for (int i = 0; i < c.size(); ++i) {
+    ContactForce& f = forces[i];
+    f.shape_a = c.shape_a[i];
+    f.shape_b = c.shape_b[i];
+    f.p_W = c.p_WC[i];
+    f.normal_W = c.normal[i];
+    f.area = c.material[i].area;
+    if (f.area > 0) f.normal_force = c.material[i].stiffness * std::max(0.0, -c.distance[i]);
+  }
+  std::vector<PatchForce> sums;
+  sum_patch_forces(forces, &sums);
+  std::vector<Patch> patches;
+  for (const PatchForce& sum : sums) {
+    Patch& patch = patches.emplace_back(sum);
+    for (int i = 0; i < c.size(); ++i) {
+      if (c.shape_a[i] == sum.shape_a && c.shape_b[i] == sum.shape_b && forces[i].normal_force > 0)
+        patch.stiffness += c.material[i].stiffness;
+    }
+  }
+  return patches;
+}
+
+Json patches_json(const Model& model, const std::vector<Patch>& patches) {
+  Json list = Json::array();
+  for (const auto& [p, stiffness] : patches) {
+    list.push_back({{"shape_a", model.shapes[p.shape_a].name},
+                    {"shape_b", model.shapes[p.shape_b].name},
+                    {"points", p.points},
+                    {"area", p.area},
+                    {"normal_force", p.normal_force},
+                    {"force", to_json(p.force_W)},
+                    {"moment", to_json(p.moment_W)},
+                    {"centre", to_json(p.centre_W)},
+                    {"largest_pressure", p.largest_pressure},
+                    {"stiffness", stiffness}});
+  }
+  return list;
 }
 
 void print_contacts(const Model& model, const Contacts& c, bool json) {
@@ -31,7 +79,8 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
                       {"stiffness", std::isfinite(c.material[i].stiffness) ? Json(c.material[i].stiffness)
                                                                            : Json(nullptr)}});
     }
-    fmt::print("{}\n", list.dump(2));
+    const Json all = {{"contacts", list}, {"patches", patches_json(model, find_patches(c))}};
+    fmt::print("{}\n", all.dump(2));
     return;
   }
   fmt::print("{} contact{} between {} pair{} of links (distances in mm, below 0: overlap)\n", c.size(),
@@ -47,35 +96,15 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
   }
 }
 
-// Patches: what the points of each pair of shapes do together, at rest.
-void print_patches(const Model& model, const Contacts& c) {
-  bool has_head = false;
-  for (int begin = 0; begin < c.size();) {
-    int end = begin;
-    double area = 0, force = 0, stiffness = 0, most = 0;
-    Vec3 centre = Vec3::Zero();
-    for (; end < c.size() && c.shape_a[end] == c.shape_a[begin] && c.shape_b[end] == c.shape_b[begin];
-         ++end) {
-      const ContactMaterial& m = c.material[end];
-      const double f = m.stiffness * std::max(0.0, -c.distance[end]);
-      if (!(m.area > 0) || !(f > 0)) continue;
-      area += m.area;
-      force += f;
-      stiffness += m.stiffness;
-      most = std::max(most, f / m.area);
-      centre += f * c.p_WC[end];
-    }
-    if (force > 0) {
-      if (!has_head)
-        fmt::print("patches: {:>10}  {:>10}  {:>12}  {:>12}  {:>27}  {:>6}  {}\n", "area [cm2]", "force [N]",
-                   "k [N/m]", "most p [Pa]", "centre of pressure [m]", "points", "shapes a, b");
-      has_head = true;
-      centre /= force;
-      fmt::print("         {:10.4g}  {:10.5g}  {:12.5g}  {:12.5g}  {:8.4f} {:8.4f} {:8.4f}   {:6}  {}, {}\n",
-                 1e4 * area, force, stiffness, most, centre.x(), centre.y(), centre.z(), end - begin,
-                 model.shapes[c.shape_a[begin]].name, model.shapes[c.shape_b[begin]].name);
-    }
-    begin = end;
+void print_patches(const Model& model, const std::vector<Patch>& patches) {
+  if (patches.empty()) return;
+  fmt::print("patches: {:>10}  {:>10}  {:>12}  {:>12}  {:>27}  {:>6}  {}\n", "area [cm2]", "force [N]",
+             "k [N/m]", "most p [Pa]", "centre of pressure [m]", "points", "shapes a, b");
+  for (const auto& [p, stiffness] : patches) {
+    const Vec3& c = p.centre_W;
+    fmt::print("         {:10.4g}  {:10.5g}  {:12.5g}  {:12.5g}  {:8.4f} {:8.4f} {:8.4f}   {:6}  {}, {}\n",
+               1e4 * p.area, p.normal_force, stiffness, p.largest_pressure, c.x(), c.y(), c.z(), p.points,
+               model.shapes[p.shape_a].name, model.shapes[p.shape_b].name);
   }
 }
 
@@ -139,7 +168,7 @@ int contacts(const ContactsOptions& options) {
   collide(model, placement, &workspace, &found);
   print_contacts(model, found, options.json);
   if (!options.json) {
-    print_patches(model, found);
+    print_patches(model, find_patches(found));
     print_first_step(model, state);
   }
   return kOk;

@@ -141,13 +141,15 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
   return true;
 }
 
-bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-              const Approach& approach, double margin, int first, int id, Block* block) {
+bool add_hits(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+              const Transform& X_WB, const Approach& approach, double margin, int first, int id,
+              Block* block) {
   std::vector<ContactPoint>& points = block->points;
   bool is_punched = false;
   if (has_patch(model.shapes[a], model.shapes[b])) {
     const int material = static_cast<int>(block->materials.size());
-    if (replace_by_patch(model, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), first, block)) {
+    if (replace_by_patch(model, placement, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), first,
+                         block)) {
       add_patch_hits(model, a, approach.travel_a, b, approach.travel_b, id, first, material,
                      ContactKind::touching, block);
       return true;
@@ -155,6 +157,14 @@ bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Tra
     const double reach = patch_reach(model.shapes[a], model.shapes[b]);
     is_punched = std::any_of(points.begin() + first, points.end(),
                              [&](const ContactPoint& p) { return -p.distance > kPunched * reach; });
+    if (is_soft(model.shapes[a], model.shapes[b]) && !is_punched) {
+      points.erase(std::remove_if(points.begin() + first, points.end(),
+                                  [&](const ContactPoint& p) {
+                                    return p.distance < 0 ||
+                                           is_turned_away(model, a, X_WA, b, X_WB, p.normal);
+                                  }),
+                   points.end());
+    }
   }
   const auto far = [&](const ContactPoint& point) {
     return point.distance > margin && !approach.may_close(point);
@@ -316,6 +326,7 @@ bool can_touch(const ModelShape& a, const ModelShape& b) {
   if (a.part != SurfacePart::none && b.part != SurfacePart::none) return true;
   const ModelShape &surface = a.part == SurfacePart::none ? b : a,
                    &other = a.part == SurfacePart::none ? a : b;
+  if (has_patch(a, b)) return surface.part == SurfacePart::triangle;
   if (other.collider.type == ColliderType::half_space) return surface.part == SurfacePart::vertex;
   return surface.part == SurfacePart::triangle || !is_convex(other.collider.type);
 }
@@ -356,7 +367,8 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
       const Transform X_WA = shape_pose(model, placement, a), X_WB = shape_pose(model, placement, b);
       collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, margin,
               &w.blocks[0].points);
-      add_hits(model, a, X_WA, b, X_WB, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0, &w.blocks[0]);
+      add_hits(model, placement, a, X_WA, b, X_WB, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0,
+               &w.blocks[0]);
     }
   }
   w.hits = w.blocks[0].hits;

@@ -86,8 +86,8 @@ struct CollisionWorkspace {
     bool is_sphere, has_moving_surface;
   };
   std::vector<Form> forms;
-  const Collider* flexible = nullptr;  // Placement::flexible of the last collide()
-  std::vector<Aabb> boxes, swept;      // now; all along the step
+  const Placement* placement = nullptr;  // of the last collide(); valid while that lasts
+  std::vector<Aabb> boxes, swept;        // now; all along the step
   std::vector<Transform> X_WS;
   // How far each collider may get in the step [m]: its centre goes by `travel`, any point of it relative to
   // the centre by `spin`. Zero without velocities.
@@ -118,6 +118,7 @@ struct CollisionWorkspace {
     std::vector<Hit> old_hits;               // scratch memory of where pairs meet
     std::vector<ContactPoint> scratch;
     PatchWorkspace patch;
+    PressureField surface;  // of the triangle of a soft body (surface_field.h)
   };
   std::vector<Block> blocks;
   // What the first look at each pair found, in the order of pairs: its hits, or else that it waits.

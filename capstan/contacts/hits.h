@@ -50,8 +50,9 @@ struct Approach {
 
 // The hits among the points of a block from `first` on, which are of one pair; the others go. Returns whether
 // there is any.
-bool add_hits(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-              const Approach& approach, double margin, int first, int id, CollisionWorkspace::Block* block);
+bool add_hits(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+              const Transform& X_WB, const Approach& approach, double margin, int first, int id,
+              CollisionWorkspace::Block* block);
 
 // Drops the points from `first` on, of shapes with these poses, that are on covered parts of surfaces
 // (covered.h). If all are, and the shapes overlap, one point stays, as it would be against what covers them:
@@ -61,6 +62,27 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
 
 // [m] within which two shapes are in contact.
 double margin_of(const Model& model, int a, int b);
+
+// Of the patch of a pair that overlaps, whose hits are `old`, ones of block number `id`: whether the
+// velocities of the beginning make it so much deeper that another one takes its place (patches.h), with hits
+// of its own.
+bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast,
+                 const CollisionWorkspace::Found& found, std::span<const CollisionWorkspace::Hit> old, int id,
+                 CollisionWorkspace* w);
+
+// The patch goes along with the spin of round shapes: gaps begin with what that will take from them.
+void keep_patch_of_spin(const Model& model, const Forecast& forecast, const CollisionWorkspace::Found& found,
+                        std::span<const CollisionWorkspace::Hit> hits, int id, CollisionWorkspace* w);
+
+// Here and below `glide` is how far above a surface points may glide that slide over it, mu (dt + tau) v, as
+// a multiple of the dt v that they travel, or 0 for laws that do not glide (contacts.h).
+Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w);
+
+// Of a collider as it is now.
+inline const Collider& collider_of(const Model& model, const CollisionWorkspace& w, int i) {
+  const int flexible = w.forms[i].flexible;
+  return flexible < 0 ? model.shapes[w.shape[i]].collider : w.placement->flexible[flexible];
+}
 
 // Hits to the structure of arrays, grouped by pairs of links.
 void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c);

@@ -272,6 +272,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     });
     if (deepest >= told - kLateGrowth * tolerance) continue;
     // The points of a patch are where its pressure is, not where it is deepest.
+    if (has_patch(model.shapes[a], model.shapes[b]) && is_soft(model.shapes[a], model.shapes[b]))
+      is_patch = true;
     if (is_patch && -deepest < kLatePatch * patch_reach(model.shapes[a], model.shapes[b])) continue;
     const ContactMaterial material = combine_materials(model, a, b);
     if (!(start <= material.margin)) {  // apart at the beginning

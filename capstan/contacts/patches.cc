@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/contacts/meet.h"
+#include "capstan/contacts/surface_field.h"
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
@@ -14,7 +15,9 @@ namespace {
 constexpr double kWrongWay = 0.25;
 
 constexpr double kMostPatchGap = 0.1;  // of how deep the patch can be: what is farther apart has no points
+constexpr double kTurnedAway = 0.3;    // cosine
 constexpr double kPunchedDissipation = 50;  // [s/m]
+constexpr int kPointsOfTriangle = 4;        // of a soft body, at most
 constexpr double kGlidingDepth = 1e-3;      // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
@@ -25,14 +28,19 @@ const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int firs
   return least == points.end() || !(least->distance < 0) ? nullptr : &*least;
 }
 
-bool calc_patch_of(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                   const ContactPoint& deepest, double margin, PatchWorkspace* w) {
+bool calc_patch_of(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                   const Transform& X_WB, const ContactPoint& deepest, double margin,
+                   CollisionWorkspace::Block* block) {
   const ModelShape &A = model.shapes[a], &B = model.shapes[b];
+  const bool is_soft_a = A.part != SurfacePart::none, is_soft_b = B.part != SurfacePart::none;
+  if (is_soft_a || is_soft_b) make_surface_field(model, placement, is_soft_a ? a : b, &block->surface);
   const auto [low, high] = std::minmax(A.patch_points, B.patch_points);
-  return calc_patch({A.field.get(), X_WA, A.modulus}, {B.field.get(), X_WB, B.modulus},
-                    {deepest.normal, -deepest.distance, std::min(margin, kMostPatchGap * patch_reach(A, B)),
-                     low > 0 ? low : high},
-                    w);
+  PatchRequest request{deepest.normal, -deepest.distance, std::min(margin, kMostPatchGap * patch_reach(A, B)),
+                       low > 0 ? low : high};
+  request.is_part = is_soft_a || is_soft_b;
+  if (request.is_part) request.most_points = kPointsOfTriangle;
+  return calc_patch({is_soft_a ? &block->surface : A.field.get(), X_WA, A.modulus},
+                    {is_soft_b ? &block->surface : B.field.get(), X_WB, B.modulus}, request, &block->patch);
 }
 
 void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* block) {
@@ -49,12 +57,19 @@ void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* b
 }  // namespace
 
 bool has_patch(const ModelShape& a, const ModelShape& b) {
-  return a.field != nullptr && b.field != nullptr && !(std::isinf(a.modulus) && std::isinf(b.modulus));
+  return a.field != nullptr && b.field != nullptr && !(std::isinf(a.modulus) && std::isinf(b.modulus)) &&
+         (a.part == SurfacePart::none || b.part == SurfacePart::none);
 }
 
 double patch_reach(const ModelShape& a, const ModelShape& b) {
   const auto depth = [](const ModelShape& s) { return std::isinf(s.modulus) ? 0.0 : s.field->depth; };
   return depth(a) + depth(b);
+}
+
+bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                    const Vec3& normal) {
+  if (model.shapes[a].part == SurfacePart::triangle) return X_WA.R.col(2).dot(normal) < kTurnedAway;
+  return model.shapes[b].part == SurfacePart::triangle && -X_WB.R.col(2).dot(normal) < kTurnedAway;
 }
 
 ContactMaterial material_of_punched(const Model& model, int a, int b) {
@@ -63,24 +78,24 @@ ContactMaterial material_of_punched(const Model& model, int a, int b) {
   return m;
 }
 
-bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                      double margin, int first, CollisionWorkspace::Block* block) {
+bool replace_by_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                      const Transform& X_WB, double margin, int first, CollisionWorkspace::Block* block) {
   const ContactPoint* deepest = deepest_of(block->points, first);
-  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+  if (deepest == nullptr || !calc_patch_of(model, placement, a, X_WA, b, X_WB, *deepest, margin, block))
     return false;
   block->points.resize(first);
   append_patch(model, a, b, block);
   return true;
 }
 
-bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
-                     double margin, CollisionWorkspace::Block* block) {
+bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
+                     const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block) {
   if (combine_materials(model, a, b).restitution > 0) return false;
   const Transform X_WA = A.pose(1), X_WB = B.pose(1);
   block->scratch.clear();
   collide(*A.collider, X_WA, *B.collider, X_WB, 0, &block->scratch);
   const ContactPoint* deepest = deepest_of(block->scratch, 0);
-  if (deepest == nullptr || !calc_patch_of(model, a, X_WA, b, X_WB, *deepest, margin, &block->patch))
+  if (deepest == nullptr || !calc_patch_of(model, placement, a, X_WA, b, X_WB, *deepest, margin, block))
     return false;
   const int first = static_cast<int>(block->points.size());
   const std::size_t first_material = block->materials.size();
@@ -93,7 +108,7 @@ bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, con
     const Vec3 p = c.p_A - shift;
     c.distance -= calc_opening(A, B, c.normal, p);
     c.p_A = c.p_B = p;
-    if (c.distance >= kWrongWay * deepest->distance) continue;
+    if (!apart || c.distance >= kWrongWay * deepest->distance) continue;
     block->points.resize(first);
     block->materials.resize(first_material);
     return false;
@@ -101,14 +116,14 @@ bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, con
   return true;
 }
 
-bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                       const ContactPoint& nearest, CollisionWorkspace::Block* block) {
+bool add_gliding_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                       const Transform& X_WB, const ContactPoint& nearest, CollisionWorkspace::Block* block) {
   const double gap = nearest.distance + kGlidingDepth * patch_reach(model.shapes[a], model.shapes[b]);
   Transform closed = X_WB;
   closed.p -= gap * nearest.normal;
   ContactPoint deepest = nearest;
   deepest.distance -= gap;
-  if (!calc_patch_of(model, a, X_WA, b, closed, deepest, gap, &block->patch)) return false;
+  if (!calc_patch_of(model, placement, a, X_WA, b, closed, deepest, gap, block)) return false;
   const std::size_t first = block->points.size();
   append_patch(model, a, b, block);
   for (std::size_t i = first; i < block->points.size(); ++i)

@@ -12,6 +12,9 @@
 //   else                       points, as any two shapes have, with the stiffness of the materials: pairs
 //                              that bounce (restitution); that meet only if one of them is stopped; that go
 //                              through each other in the step, or deeper than their fields reach; late ones.
+//
+// Soft bodies have a patch for each triangle of their surface that touches (surface_field.h), of three points
+// for a polygon, four in all; it moves with the nodes of the triangle.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -19,11 +22,20 @@
 
 namespace capstan {
 
-// Whether two shapes touch over a patch: both have a field, and not both are rigid.
+// Whether two shapes touch over a patch: both have a field, not both are rigid, and not both are soft bodies.
 bool has_patch(const ModelShape& a, const ModelShape& b);
 
 // [m] how deep their patch can be: as deep as the fields of those that are not rigid.
 double patch_reach(const ModelShape& a, const ModelShape& b);
+
+// Whether one of the shapes is a triangle of a soft body that turns its side or its back to the other, as a
+// contact with this normal tells: what touches there is the matter of its neighbours, and it has no points in
+// place of a patch.
+bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
+                    const Vec3& normal);
+inline bool is_soft(const ModelShape& a, const ModelShape& b) {
+  return a.part != SurfacePart::none || b.part != SurfacePart::none;
+}
 
 // Of the points of a pair that is too deep for its patch: they push out at 0.02 m/s at most, whatever the
 // materials, for a spring that takes over at such a depth has energy that nobody gave it.
@@ -32,18 +44,18 @@ ContactMaterial material_of_punched(const Model& model, int a, int b);
 // The points of a pair that overlaps, those of the block from `first` on, give way to those of its patch, and
 // each gets a material of its own, the last ones of the block. `margin` [m] is how much nearer they may come
 // in the step: points ahead are within it. False, and nothing changed, where there is no patch.
-bool replace_by_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                      double margin, int first, CollisionWorkspace::Block* block);
+bool replace_by_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                      const Transform& X_WB, double margin, int first, CollisionWorkspace::Block* block);
 
-// The same for shapes that are apart and where these motions lead: appended, as seen from the beginning.
-// Hits of neither are made.
-bool add_patch_ahead(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B,
-                     double margin, CollisionWorkspace::Block* block);
+// The same of where these motions lead: appended, as seen from the beginning. `apart`: the shapes are, so
+// that what would have been deep at the beginning is no patch of theirs. Hits of neither are made.
+bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
+                     const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block);
 
 // The same for shapes that are apart and glide along each other (Forecast): the patch that they would have if
 // `nearest` were closed by a little more than its distance.
-bool add_gliding_patch(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
-                       const ContactPoint& nearest, CollisionWorkspace::Block* block);
+bool add_gliding_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                       const Transform& X_WB, const ContactPoint& nearest, CollisionWorkspace::Block* block);
 
 // The hits of the points of a patch, the last ones of block number `id` from `point` and `material` on. What
 // is found touching has points ahead, too.

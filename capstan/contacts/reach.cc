@@ -23,14 +23,6 @@ using Form = CollisionWorkspace::Form;
 // For one thread at a time.
 constexpr int kPairsInBlock = 16, kShapesInBlock = 128, kObjectsInBlock = 64;
 
-// A patch that comes nearer in the step by this many times its depth is one of the end, not the beginning.
-constexpr double kDeeperPatch = 3;
-
-const Collider& collider_of(const Model& model, const CollisionWorkspace& w, int i) {
-  const int flexible = w.forms[i].flexible;
-  return flexible < 0 ? model.shapes[w.shape[i]].collider : w.flexible[flexible];
-}
-
 void clear(Block* block) {
   block->points.clear();
   block->hits.clear();
@@ -52,16 +44,6 @@ double glide_ratio(const Model& model, double dt) {
   return std::max(1.0, mu * (dt + tau) / dt);
 }
 
-// Here and below `glide` is glide_ratio(), or 0 for laws that do not glide.
-Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
-  Approach approach{w.travel[pair.a], w.travel[pair.b]};
-  const double spin = w.spin[pair.a] + w.spin[pair.b];
-  approach.around = spin;
-  if (glide > 0)
-    approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
-  return approach;
-}
-
 // The contacts of a pair go to block number `id`; returns whether there is any. `apart`, what is known of
 // their distance, grows where nothing is near.
 bool touches(const Model& model, const ColliderPair& pair, const Approach& approach, int id, double* apart,
@@ -79,8 +61,8 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
     *apart = most;
     return false;
   }
-  return add_hits(model, a, w->X_WS[pair.a], b, w->X_WS[pair.b], approach, margin_of(model, a, b), first, id,
-                  block);
+  return add_hits(model, *w->placement, a, w->X_WS[pair.a], b, w->X_WS[pair.b], approach,
+                  margin_of(model, a, b), first, id, block);
 }
 
 // The first look at a pair: what touches() does, and whether it may touch once one of the two is stopped,
@@ -125,7 +107,8 @@ FirstLook look_at(const Model& model, const ColliderPair& pair, const Approach& 
     points.resize(first);
     collide(A, X_WA, B, X_WB, near, &points);
   }
-  if (add_hits(model, a, X_WA, b, X_WB, approach, margin_of(model, a, b), first, id, &w->blocks[id]))
+  if (add_hits(model, *w->placement, a, X_WA, b, X_WB, approach, margin_of(model, a, b), first, id,
+               &w->blocks[id]))
     look.waits = false;
   return look;
 }
@@ -224,66 +207,6 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
-// The spin of a round shape about its axis moves its material through the patch, and leaves the patch as it
-// is: what closes in front of a wheel and opens behind it is where the patch goes. So that it need not be
-// found anew within the step, gaps begin with what that spin will take from them.
-void keep_patch_of_spin(const Model& model, const Forecast& forecast, const Found& found,
-                        std::span<const Hit> hits, int id, CollisionWorkspace* w) {
-  const auto spin_of = [&](int i) -> Vec3 {  // [rad]
-    const ModelShape& shape = model.shapes[w->shape[i]];
-    if (shape.link == 0) return Vec3::Zero();
-    const Vec3 turn = forecast.dt * forecast.velocity->V[shape.link].head<3>(), axis = w->X_WS[i].R.col(2);
-    if (shape.collider.type == ColliderType::sphere) return turn;
-    const bool has_axis =
-        shape.collider.type == ColliderType::cylinder || shape.collider.type == ColliderType::capsule;
-    return has_axis ? Vec3(turn.dot(axis) * axis) : Vec3(Vec3::Zero());
-  };
-  const int i = found.pair.a, j = found.pair.b;
-  const Vec3 spin_a = spin_of(i), spin_b = spin_of(j);
-  if (spin_a.isZero(0) && spin_b.isZero(0)) return;
-  for (const Hit& hit : hits) {
-    ContactPoint& c = w->blocks[id].points[hit.point];
-    const Vec3 way_a = cross(spin_a, Vec3(c.p_A - w->X_WS[i].p)),
-               way_b = cross(spin_b, Vec3(c.p_B - w->X_WS[j].p));
-    c.distance -= c.normal.dot(way_b - way_a);
-  }
-}
-
-// Patches of a block that the velocities of the beginning make much deeper within the step take the place of
-// those of the beginning (patches.h). Whether this one's did.
-bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
-                 std::span<const Hit> old, int id, CollisionWorkspace* w) {
-  Block* block = &w->blocks[id];
-  const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
-  const auto moving = [&](int shape, int collider) {
-    return moving_shape(model, placement, shape, w->X_WS[collider], forecast.velocity->V, forecast.dt);
-  };
-  const MovingShape A = moving(a, i), B = moving(b, j);
-  double depth = 0, closing = 0;
-  for (const Hit& hit : old) {
-    const ContactPoint& p = block->points[hit.point];
-    depth = std::max(depth, -p.distance);
-    closing = std::max(closing, -calc_opening(A, B, p.normal, p.p_A));
-  }
-  if (closing < kDeeperPatch * depth) return false;
-  const int point = static_cast<int>(block->points.size()),
-            material = static_cast<int>(block->materials.size());
-  if (depth + closing < patch_reach(model.shapes[a], model.shapes[b])) {
-    if (!add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) return false;
-    add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching,
-                   block);
-    return true;
-  }
-  // It would be through: points hold it.
-  collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->points);
-  if (static_cast<int>(block->points.size()) == point) return false;
-  block->materials.push_back(material_of_punched(model, a, b));
-  add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::touching, block);
-  for (std::size_t k = block->hits.size() - (block->points.size() - point); k < block->hits.size(); ++k)
-    block->hits[k].material = material;
-  return true;
-}
-
 // Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
 // [begin, end).
 void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
@@ -320,7 +243,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     if (has_patch(model.shapes[a], model.shapes[b])) {
       const int point = static_cast<int>(block->points.size());
       const int material = static_cast<int>(block->materials.size());
-      if (add_patch_ahead(model, a, A, b, B, approach_of(found.pair, 0, *w).nearer(), block)) {
+      if (add_patch_ahead(model, placement, a, A, b, B, true, approach_of(found.pair, 0, *w).nearer(),
+                          block)) {
         add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::met, block);
         found.hit_end = static_cast<int>(block->hits.size());
         continue;
@@ -350,7 +274,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const int point = static_cast<int>(block->points.size());
       const int material = static_cast<int>(block->materials.size());
       if (glides && has_patch(model.shapes[a], model.shapes[b]) &&
-          add_gliding_patch(model, a, w->X_WS[i], b, w->X_WS[j], block->points[old[0].point], block)) {
+          add_gliding_patch(model, placement, a, w->X_WS[i], b, w->X_WS[j], block->points[old[0].point],
+                            block)) {
         add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::gliding,
                        block);
       } else {
@@ -545,7 +470,7 @@ void calc_led_velocities(const Model& model, const Placement& placement, const F
 void collide_within_reach(const Model& model, const Placement& placement, const Forecast& forecast,
                           double glide, const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
   const Threads& threads = scope.threads;
-  w->flexible = placement.flexible.data();
+  w->placement = &placement;
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
     place_colliders(model, placement, forecast.velocity, forecast.dt, glide, begin, end, w);
   });
@@ -582,6 +507,15 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
 }
 
 }  // namespace
+
+Approach approach_of(const ColliderPair& pair, double glide, const CollisionWorkspace& w) {
+  Approach approach{w.travel[pair.a], w.travel[pair.b]};
+  const double spin = w.spin[pair.a] + w.spin[pair.b];
+  approach.around = spin;
+  if (glide > 0)
+    approach.around = std::max(spin, glide * (spin + (approach.travel_b - approach.travel_a).norm()));
+  return approach;
+}
 
 CAPSTAN_CLONES Transform shape_pose(const Model& model, const Placement& placement, int shape) {
   Frame X;

@@ -1,4 +1,5 @@
-// How cells are put together: begin one, then give it its planes. Internal to geometry/.
+// How cells are put together: begin one, then give it its planes. Internal to geometry/
+// and contacts/.
 #pragma once
 
 #include "capstan/geometry/pressure_field.h"

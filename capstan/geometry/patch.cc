@@ -275,15 +275,8 @@ struct PatchMaker {
   }
 };
 
-// The normal of the force for all polygons, each with its force and its stiffness along it.
-void share_normal(PatchWorkspace* w) {
-  Vec3 force = Vec3::Zero();
-  for (const PatchPolygon& polygon : w->polygons) {
-    if (!polygon.is_ahead) force += polygon.area * polygon.pressure * polygon.normal;
-  }
-  const double size = force.norm();
-  if (!(size > 0)) return;
-  const Vec3 normal = force / size;
+// The same normal for all polygons, each with its force and its stiffness along it.
+void share_normal(const Vec3& normal, PatchWorkspace* w) {
   for (PatchPolygon& polygon : w->polygons) {
     const double cosine = std::max(0.0, normal.dot(polygon.normal));
     polygon.normal = normal;
@@ -291,6 +284,31 @@ void share_normal(PatchWorkspace* w) {
     polygon.stiffness *= cosine * cosine;
   }
   std::erase_if(w->polygons, [](const PatchPolygon& polygon) { return !(polygon.area > 0); });
+}
+
+// That of their force.
+void share_normal_of_force(PatchWorkspace* w) {
+  Vec3 force = Vec3::Zero();
+  for (const PatchPolygon& polygon : w->polygons) {
+    if (!polygon.is_ahead) force += polygon.area * polygon.pressure * polygon.normal;
+  }
+  if (const double size = force.norm(); size > 0) share_normal(force / size, w);
+}
+
+// Of a part: the normal of the triangle whose cell one of the fields is (make_cell_behind()), from a to b.
+Vec3 normal_of_part(const PatchSide& a, const PatchSide& b) {
+  const auto is_triangle = [](const PressureField& f) { return !f.is_convex && f.list.cells.size() == 1; };
+  return is_triangle(*a.field) ? Vec3(a.X_W.R.col(2)) : Vec3(-b.X_W.R.col(2));
+}
+
+// [m] The overlap where the pressure is largest. A triangle has no depth of its own.
+double depth_of_part(const PatchSide& a, const PatchSide& b, const PatchWorkspace& w) {
+  double most = 0;
+  for (const PatchPolygon& polygon : w.polygons) most = std::max(most, polygon.pressure);
+  const auto depth = [&](const PatchSide& s) {
+    return std::isinf(s.modulus) ? 0.0 : most / s.modulus * s.field->depth;
+  };
+  return depth(a) + depth(b);
 }
 
 // What places points: phi is no deeper than the overlap.
@@ -329,8 +347,8 @@ void add_crumbs(const PatchPoint& sum, const Vec3& force, std::vector<PatchPoint
 }
 
 // The points of those polygons that press, or of those ahead.
-void place_points(bool ahead, double depth, PatchWorkspace* w) {
-  PointPlacer placer{depth, w->points};
+void place_points(bool ahead, const PatchRequest& request, PatchWorkspace* w) {
+  PointPlacer placer{request.depth, w->points};
   double area = 0, spread = 0, force = 0;
   Vec3 centre = Vec3::Zero();
   for (const PatchPolygon& polygon : w->polygons) {
@@ -364,8 +382,12 @@ void place_points(bool ahead, double depth, PatchWorkspace* w) {
       continue;
     }
     const double m = own(polygon) / spread;
-    if (m < kOnePoint) {
+    if (m < (request.is_part ? kFourPoints : kOnePoint)) {
       placer.add(polygon, polygon.centroid, 1);
+    } else if (request.is_part) {
+      const Vec3 up = std::sqrt(2.0) * polygon.axis_2, side = std::sqrt(1.5) * polygon.axis_1;
+      for (const Vec3& r : {up, Vec3(side - 0.5 * up), Vec3(-side - 0.5 * up)})
+        placer.add(polygon, polygon.centroid + r, 1.0 / 3);
     } else if (m < kFourPoints) {
       const double root2 = std::sqrt(2.0);
       for (const Vec3& axis : {polygon.axis_1, polygon.axis_2}) {
@@ -395,10 +417,16 @@ bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& requ
   } else {
     PatchMaker(a, b, 1, request, w).make(request.normal_W);
   }
-  if (a.field->is_convex && b.field->is_convex) share_normal(w);
-  place_points(false, request.depth, w);
+  PatchRequest known = request;
+  if (request.is_part) {
+    known.depth = std::max(known.depth, depth_of_part(a, b, *w));
+    share_normal(normal_of_part(a, b), w);
+  } else if (a.field->is_convex && b.field->is_convex) {
+    share_normal_of_force(w);
+  }
+  place_points(false, known, w);
   if (w->points.empty()) return false;
-  place_points(true, request.depth, w);
+  place_points(true, known, w);
   if (request.most_points > 0) reduce_patch(request.most_points, w);
   return true;
 }

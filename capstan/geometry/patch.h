@@ -33,6 +33,9 @@
 //   else          three in each triangle of the fan about the centroid: likewise, and the torque of a square
 //                 that spins is 0.8 % too small (with four points it would be 7 % too large)
 //
+// Of a part of a larger patch (PatchRequest::is_part), where m < 1/8 one, else three at centroid + sqrt(2)
+// (cos t sigma_1 + sin t sigma_2), t = 90, 210 and 330 degrees, with the same second moments as four.
+//
 // Ahead of the touch. A box that rocks by a hair has a patch on one half of its face at the beginning of a
 // step and on the other one at its end. So cells go on beyond the surface, with p < 0, where the gap |p| / g
 // is within a margin, and what of the plane is there makes polygons of their own, with phi > 0: they have no
@@ -104,8 +107,9 @@ struct PatchSide {
 struct PatchRequest {
   Vec3 normal_W;
   double depth;
-  double margin = 0;    // [m] of the gap of polygons ahead
-  int most_points = 0;  // see reduce_patch(); 0: all
+  double margin = 0;     // [m] of the gap of polygons ahead
+  int most_points = 0;   // see reduce_patch(); 0: all
+  bool is_part = false;  // one of many that make up a patch, such as that of a triangle of a soft body
 };
 // Whether there is a patch.
 bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& request,

@@ -216,6 +216,53 @@ CellTree make_cell_tree(const std::vector<PressureCell>& cells) {
   return tree;
 }
 
+double calc_depth(const TetMesh& mesh) {
+  auto surface = std::make_shared<TriangleMesh>();
+  surface->vertices = mesh.vertices;
+  surface->triangles = surface_of(mesh);
+  const MeshBvh bvh = make_mesh_bvh(surface);
+  std::vector<char> is_outside(mesh.vertices.size(), 0);
+  for (const auto& triangle : surface->triangles) {
+    for (const int v : triangle) is_outside[v] = 1;
+  }
+  double depth = 0;
+  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+    if (is_outside[v] == 0) depth = std::max(depth, closest_point(bvh, mesh.vertices[v]).distance);
+  }
+  for (const auto& [a, b, c, d] : mesh.tets) {
+    const Vec3 middle = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c] + mesh.vertices[d]) / 4;
+    depth = std::max(depth, closest_point(bvh, middle).distance);
+  }
+  return depth;
+}
+
+void make_cell_behind(const std::array<Vec3, 3>& vertex, const std::array<Vec3, 3>& side, double depth,
+                      PressureField* field) {
+  constexpr double kMostFlare = 1.5;  // by which the box grows sideways over the depth
+  field->form = PressureField::Form::cells;
+  field->is_convex = false;
+  field->is_solid = true;
+  field->depth = depth;
+  field->list.clear();
+  PressureCell& cell = begin_cell(-Vec3::UnitZ() / depth, 0, &field->list);
+  for (const Vec3& p : vertex) include(cell.box, p);
+  double flare = 0;
+  for (int k = 0; k < 3; ++k) {
+    const Vec3 n = cross(Vec3(vertex[(k + 1) % 3] - vertex[k]), side[k]);
+    const double along = n.head<2>().norm();
+    if (!(along > 0)) continue;
+    add_cell_plane(n, n.dot(vertex[k]), &field->list);
+    flare = std::max(flare, std::min(kMostFlare, n.z() / along));
+  }
+  add_cell_plane(-Vec3::UnitZ(), depth, &field->list);
+  cell.box.lower -= depth * Vec3(flare, flare, 1);
+  cell.box.upper += depth * Vec3(flare, flare, 0);
+  field->box = cell.box;
+  field->tree.nodes.resize(1);
+  field->tree.nodes[0] = {cell.box, 1, 0, 1};
+  field->tree.order.assign(1, 0);
+}
+
 std::shared_ptr<const PressureField> make_pressure_field(const Shape& shape, const FieldOptions& options) {
   auto field = std::make_shared<PressureField>();
   field->rings = options.rings;

@@ -24,6 +24,7 @@
 // their cells are made for each patch anew, around where it is and as large as it is: see make_round_cells().
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -117,5 +118,13 @@ void make_round_cells(const PressureField& field, const Vec3& n, double c, CellL
 double calc_round_support(const PressureField& field, const Vec3& n);
 
 CellTree make_cell_tree(const std::vector<PressureCell>& cells);
+
+// [m] the largest distance of a vertex, or of the middle of a tet, from the surface.
+double calc_depth(const TetMesh& mesh);
+
+// A field of one cell behind a triangle in the plane z = 0, whose outside is z > 0: e = -z / depth, down to
+// `depth`, between the planes through its edges k (from vertex k to the next one) and along side[k].
+void make_cell_behind(const std::array<Vec3, 3>& vertex, const std::array<Vec3, 3>& side, double depth,
+                      PressureField* field);
 
 }  // namespace capstan

@@ -132,7 +132,8 @@ void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedCont
   for (const ContactForce& f : forces) {
     if (f.region == ContactRegion::open && f.distance > 0) continue;  // only speculative
     out->push_back({f.shape_a, f.shape_b, static_cast<std::int32_t>(f.region), floats(f.p_W),
-                    floats(f.normal_W), floats(f.force_W()), static_cast<float>(f.distance)});
+                    floats(f.normal_W), floats(f.force_W()), static_cast<float>(f.distance),
+                    static_cast<float>(f.area)});
   }
 }
 
@@ -412,7 +413,8 @@ std::string Recording::why_unsound(const RecordedFrame& frame) const {
     if (c.region < 0 || c.region > static_cast<int>(ContactRegion::sliding)) {
       return fmt::format("a contact is in region {}", c.region);
     }
-    if (!is_finite(c.point) || !is_finite(c.normal) || !is_finite(c.force) || !std::isfinite(c.distance)) {
+    if (!is_finite(c.point) || !is_finite(c.normal) || !is_finite(c.force) || !std::isfinite(c.distance) ||
+        !std::isfinite(c.area)) {
       return "a contact has a number that is not finite";
     }
   }

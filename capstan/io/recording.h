@@ -36,6 +36,7 @@ struct RecordedContact {
   std::array<float, 3> normal = {};  // unit, from a to b
   std::array<float, 3> force = {};   // [N] on b, world, mean over that step
   float distance = 0;                // [m] negative when overlapping
+  float area = 0;                    // [m^2] of the patch that it stands for; 0: a point
   bool operator==(const RecordedContact&) const = default;
 };
 
@@ -63,6 +64,7 @@ struct RecordingHeader {
   double duration = 0;  // [s] that the run was to last
   int num_q = 0, num_v = 0, num_control = 0;
   int num_rest = 0;                // trees, where the run lets them sleep; else 0, and frames do not tell
+  bool has_areas = true;           // of contacts; false: versions 5 and 6 of the format, which do not tell them
   std::vector<LogColumn> numbers;  // of the log, step.wall_time, then those of sensors
   SensorSet sensors;               // for who writes; not in the file
 };

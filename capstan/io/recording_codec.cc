@@ -12,12 +12,11 @@ namespace capstan {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "recordings are little-endian");
-static_assert(sizeof(RecordedContact) == 13 * 4, "13 words of 4 bytes");
+static_assert(sizeof(RecordedContact) == 14 * 4, "14 words of 4 bytes");
 
-constexpr std::uint32_t kVersion = 5;
-constexpr std::uint32_t kRigidVersion =
-    6;  // the same with the settings of rigid contact at the end of the header
-constexpr std::size_t kContactWords = sizeof(RecordedContact) / 4;
+// Odd versions, and the even ones after them, which have the settings of rigid contact at the end of the
+// header. Contacts of versions 5 and 6 have no area: 13 words.
+constexpr std::uint32_t kVersion = 7, kNewest = 8, kOldest = 5;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
 class Out {
@@ -97,6 +96,11 @@ void join_planes(const Bytes& planes, std::uint8_t* words, std::size_t count, st
   for (std::size_t b = 0; b < width; ++b) {
     for (std::size_t w = 0; w < count; ++w) words[w * width + b] = planes[b * count + w];
   }
+}
+
+// The area is the last word of a contact.
+std::size_t bytes_of_contact(const RecordingHeader& h) {
+  return sizeof(RecordedContact) - (h.has_areas ? 0 : sizeof(float));
 }
 
 std::size_t words_of_frame(const RecordingHeader& h) {
@@ -218,7 +222,7 @@ void get_rigid(In* in, RigidSettings* settings) {
 
 Bytes encode_header(const RecordingHeader& h) {
   Out out;
-  out.put(h.options.rigid.is_on ? kRigidVersion : kVersion);
+  out.put((h.has_areas ? kVersion : kOldest) + (h.options.rigid.is_on ? 1 : 0));
   for (const std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) out.put(*text);
   out.put(h.fingerprint);
   const StepOptions& o = h.options;
@@ -253,11 +257,12 @@ Bytes encode_header(const RecordingHeader& h) {
 RecordingHeader decode_header(const Bytes& bytes) {
   In in(bytes);
   const auto version = in.get<std::uint32_t>();
-  if (version != kVersion && version != kRigidVersion) {
+  if (version < kOldest || version > kNewest) {
     throw std::runtime_error(
-        fmt::format("it is of version {}; this program reads version {}", version, kVersion));
+        fmt::format("it is of version {}; this program reads versions {} to {}", version, kOldest, kNewest));
   }
   RecordingHeader h;
+  h.has_areas = version >= kVersion;
   for (std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) *text = in.text();
   h.fingerprint = in.get<std::uint64_t>();
   StepOptions& o = h.options;
@@ -311,7 +316,7 @@ RecordingHeader decode_header(const Bytes& bytes) {
     }
     h.meshes.push_back(std::move(mesh));
   }
-  if (version == kRigidVersion) get_rigid(&in, &o.rigid);
+  if (version % 2 == 0) get_rigid(&in, &o.rigid);
   in.end();
   return h;
 }
@@ -335,8 +340,11 @@ Bytes encode_frames(const RecordingHeader& h, const std::vector<RecordedFrame>& 
   }
   const Bytes planes = split_planes(reinterpret_cast<const std::uint8_t*>(words.data()), words.size(), 8);
   out.put(planes.data(), planes.size());
-  const Bytes contact_planes = split_planes(reinterpret_cast<const std::uint8_t*>(contacts.data()),
-                                            contacts.size(), sizeof(RecordedContact));
+  const std::size_t contact_bytes = bytes_of_contact(h);
+  Bytes joined(contacts.size() * contact_bytes);
+  for (std::size_t c = 0; c < contacts.size(); ++c)
+    std::memcpy(joined.data() + c * contact_bytes, &contacts[c], contact_bytes);
+  const Bytes contact_planes = split_planes(joined.data(), contacts.size(), contact_bytes);
   out.put(contact_planes.data(), contact_planes.size());
   out.put(inputs.bytes.data(), inputs.bytes.size());
   return out.bytes;
@@ -363,12 +371,15 @@ std::vector<RecordedFrame> decode_frames(const RecordingHeader& h, const Bytes& 
     }
     num_contacts += counts[2 * f];
   }
-  if (num_contacts > bytes.size() / (4 * kContactWords)) throw std::runtime_error("it ends too early");
-  planes.resize(num_contacts * sizeof(RecordedContact));
+  const std::size_t contact_bytes = bytes_of_contact(h);
+  if (num_contacts > bytes.size() / contact_bytes) throw std::runtime_error("it ends too early");
+  planes.resize(num_contacts * contact_bytes);
   in.get(planes.data(), planes.size());
+  Bytes joined(planes.size());
+  join_planes(planes, joined.data(), num_contacts, contact_bytes);
   std::vector<RecordedContact> contacts(num_contacts);
-  join_planes(planes, reinterpret_cast<std::uint8_t*>(contacts.data()), num_contacts,
-              sizeof(RecordedContact));
+  for (std::size_t c = 0; c < num_contacts; ++c)
+    std::memcpy(static_cast<void*>(&contacts[c]), joined.data() + c * contact_bytes, contact_bytes);
   auto next = contacts.begin();
   for (std::size_t f = 0; f < n; ++f) {
     frames[f].contacts.assign(next, next + counts[2 * f]);

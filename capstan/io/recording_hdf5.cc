@@ -29,10 +29,11 @@ struct Hdf5Recorder::Contacts {
     normal = make("contact_normal", H5T_IEEE_F32LE, 3);
     force = make("contact_force", H5T_IEEE_F32LE, 3);
     distance = make("contact_distance", H5T_IEEE_F32LE, 1);
+    area = make("contact_area", H5T_IEEE_F32LE, 1);
   }
   ~Contacts() {
     if (failed) return;  // HDF5 1.10 crashes when it closes a file whose last writes failed
-    for (const hid_t set : {begin, shape, region, point, normal, force, distance}) {
+    for (const hid_t set : {begin, shape, region, point, normal, force, distance, area}) {
       if (set >= 0) H5Dclose(set);
     }
     if (file >= 0) H5Fclose(file);
@@ -109,14 +110,19 @@ struct Hdf5Recorder::Contacts {
     vectors(point, &RecordedContact::point);
     vectors(normal, &RecordedContact::normal);
     vectors(force, &RecordedContact::force);
-    reals.clear();
-    for (const RecordedContact& c : contacts) reals.push_back(c.distance);
-    write(distance, H5T_NATIVE_FLOAT, first, n, 1, reals.data());
+    const auto scalars = [&](hid_t set, const float RecordedContact::*field) {
+      reals.clear();
+      for (const RecordedContact& c : contacts) reals.push_back(c.*field);
+      write(set, H5T_NATIVE_FLOAT, first, n, 1, reals.data());
+    };
+    scalars(distance, &RecordedContact::distance);
+    scalars(area, &RecordedContact::area);
   }
 
   std::string path;
   bool failed = false;
-  hid_t file = -1, begin = -1, shape = -1, region = -1, point = -1, normal = -1, force = -1, distance = -1;
+  hid_t file = -1, begin = -1, shape = -1, region = -1, point = -1, normal = -1, force = -1, distance = -1,
+        area = -1;
 };
 
 bool is_hdf5_name(const std::string& path) {

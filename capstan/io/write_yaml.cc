@@ -329,6 +329,7 @@ std::string soft_body_text(const SoftBodySpec& body) {
       .text("material", body.material, plain.material)
       .flag("collides", body.collides, true)
       .flag("self_contact", body.self_contact, false);
+  if (body.contact) map.add("contact", kContactModelNames[static_cast<int>(*body.contact)]);
   map.scalar("group_bits", body.group_bits, 1).scalar("mask_bits", body.mask_bits, 1);
   map.scalar("margin", body.margin, 0);
   const std::array<float, 4> rgba = drawn_color(body.rgba);

@@ -274,11 +274,14 @@ void YamlFields::done() {
   for (size_t i = 0; i < node_.keys.size(); ++i) {
     const std::string& key = node_.keys[i];
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const auto other_word = hints_.find(key);
     std::string all;
     for (const std::string& k : known_) all += (all.empty() ? "" : ", ") + k;
     source_.diagnostics->not_understood({source_.file, node_.key_lines[i]},
                                         fmt::format("{} has the unknown key '{}'", what_, key.substr(0, 40)),
-                                        did_you_mean(key, known_, "the keys are: " + all));
+                                        other_word != hints_.end()
+                                            ? fmt::format("did you mean '{}'?", other_word->second)
+                                            : did_you_mean(key, known_, "the keys are: " + all));
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -81,6 +82,8 @@ class YamlFields {
 
   // Unknown keys, with what was probably meant. Call it when all known keys have been asked for.
   void done();
+  // Another word that people use for one of the keys; done() then says which.
+  void hint(const std::string& other_word, const std::string& key) { hints_[other_word] = key; }
 
   void error(const YamlNode& node, const std::string& what, const std::string& remedy = "");
   Source where() const { return source_.at(node_); }
@@ -96,6 +99,7 @@ class YamlFields {
   const YamlNode& node_;
   std::string what_;
   std::vector<std::string> known_;
+  std::map<std::string, std::string> hints_;
 };
 
 }  // namespace capstan

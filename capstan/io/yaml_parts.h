@@ -50,6 +50,7 @@ void read_materials(YamlReader* reader, YamlFields* root);  // materials and pai
 int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body,
                bool body_has_inertia = false);
 void read_color(YamlFields* fields, std::array<float, 4>* rgba);
+bool read_contact_model(YamlFields* fields, ContactModel* contact);  // `contact: point` or `patch`
 void read_rods(YamlReader* reader, YamlFields* root);
 void read_soft_bodies(YamlReader* reader, YamlFields* root);
 // `key: {vertices: [[x, y, z], ...], tets: [[0, 1, 2, 3], ...]}` of what `fields` reads; null with an error.

@@ -123,14 +123,6 @@ void read_friction_tensor(YamlFields* fields, std::optional<FrictionTensor>* ten
   *tensor = value;
 }
 
-bool read_contact_model(YamlFields* fields, ContactModel* contact) {
-  int choice = 0;
-  if (!fields->choice("contact", {kContactModelNames.begin(), kContactModelNames.end()}, &choice))
-    return false;
-  *contact = static_cast<ContactModel>(choice);
-  return true;
-}
-
 void read_material(YamlReader* reader, const YamlNode& node) {
   YamlFields fields(reader->source, node, "material");
   Material material;
@@ -151,6 +143,8 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   fields.number("restitution_threshold", &material.restitution_threshold, kNotNegative);
   fields.number("elastic_modulus", &material.elastic_modulus, kPositiveOrInfinite);
   read_contact_model(&fields, &material.contact);
+  for (const char* word : {"young_modulus", "youngs_modulus", "hydroelastic_modulus", "modulus"})
+    fields.hint(word, "elastic_modulus");
   fields.done();
   reader->scene.materials.push_back(std::move(material));
 }
@@ -410,6 +404,14 @@ void tell_unused_keys(const YamlReader& reader, const ShapeInstance& shape, bool
 }
 
 }  // namespace
+
+bool read_contact_model(YamlFields* fields, ContactModel* contact) {
+  int choice = 0;
+  if (!fields->choice("contact", {kContactModelNames.begin(), kContactModelNames.end()}, &choice))
+    return false;
+  *contact = static_cast<ContactModel>(choice);
+  return true;
+}
 
 void read_color(YamlFields* fields, std::array<float, 4>* rgba) {
   const YamlNode* node = fields->find("color");

@@ -235,6 +235,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   fields.vec3("velocity", &body.velocity);
   fields.vec3("angular_velocity", &body.angular_velocity);
   fields.text("material", &body.material);
+  if (ContactModel contact; read_contact_model(&fields, &contact)) body.contact = contact;
   fields.flag("collides", &body.collides);
   fields.flag("self_contact", &body.self_contact);
   long bits = 1;
@@ -244,7 +245,7 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   read_color(&fields, &body.rgba);
   fields.done();
   if (!body.collides) {
-    for (const char* key : {"material", "group_bits", "mask_bits", "margin", "self_contact"})
+    for (const char* key : {"material", "contact", "group_bits", "mask_bits", "margin", "self_contact"})
       fields.no_effect(key, "the soft body does not collide", "remove it");
   }
   body.is_incomplete = reader->source.diagnostics->num_errors() > errors;

@@ -102,11 +102,11 @@ Model compile(const Scene& scene, Diagnostics* diagnostics) {
   c.check_mass_matrix();
   c.compile_materials();
   c.compile_shapes();
-  c.compile_patches();
   c.compile_transmissions();
   if (!c.compile_system_pattern()) return std::move(c.model);
   c.compile_rods();
   c.compile_soft_bodies();
+  c.compile_patches();
   c.compile_sites();
   c.compile_site_actuators();
   set_default_stiffness(&c.model);

@@ -1,20 +1,55 @@
 // Which shapes have pressure fields (geometry/pressure_field.h).
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "capstan/geometry/mesh_bvh.h"
 #include "capstan/geometry/pressure_field.h"
 #include "capstan/geometry/tet_mesh.h"
+#include "capstan/model/add_soft_body.h"
 #include "capstan/model/compiler.h"
 
 namespace capstan {
 namespace {
 
+constexpr double kMostMisfit = 0.1;  // of the size of a mesh
 constexpr int kFewestRings = 2, kMostRings = 16, kFewestPoints = 3;
 
 bool is_round(const Shape& shape) {
   return std::holds_alternative<Sphere>(shape) || std::holds_alternative<Ellipsoid>(shape) ||
          std::holds_alternative<Capsule>(shape) || std::holds_alternative<Cylinder>(shape);
+}
+
+const TriangleMesh* mesh_of(const Shape& shape) {
+  if (const auto* s = std::get_if<SurfaceMesh>(&shape)) return s->mesh.get();
+  if (const auto* s = std::get_if<SignedDistanceMesh>(&shape)) return s->mesh.get();
+  return nullptr;
+}
+bool is_mesh(const Shape& shape) {
+  return mesh_of(shape) != nullptr;
+}
+
+// [m] how far the surface of the tets is from that of their mesh, at the vertices of both; and the size of
+// the mesh.
+std::pair<double, double> calc_misfit(const TetMesh& tets, const TriangleMesh& mesh) {
+  auto outside = std::make_shared<TriangleMesh>();
+  outside->vertices = tets.vertices;
+  outside->triangles = surface_of(tets);
+  const auto plain = std::make_shared<TriangleMesh>(mesh);
+  double most = 0;
+  Aabb box;
+  const auto compare = [&](const TriangleMesh& from, const std::shared_ptr<TriangleMesh>& to) {
+    const MeshBvh bvh = make_mesh_bvh(to);
+    for (const auto& triangle : from.triangles) {
+      for (const int v : triangle) most = std::max(most, closest_point(bvh, from.vertices[v]).distance);
+    }
+  };
+  compare(*outside, plain);
+  compare(mesh, outside);
+  for (const Vec3& v : mesh.vertices) include(box, v);
+  return {most, (box.upper - box.lower).norm()};
 }
 
 bool check_patch_options(const PatchOptions& o, const Source& where, const std::string& who, Diagnostics& d) {
@@ -51,13 +86,61 @@ void tell_unused_patch_keys(const ShapeInstance& s, const std::string& who, bool
        !is_patch   ? no_patch
        : !is_layer ? "only a half space has a layer that yields"
                    : "it is rigid");
-  tell(s.patch.tets != nullptr, is_patch && !is_rigid, "tets", is_patch ? "it is rigid" : no_patch);
+  const bool is_filled = is_mesh(s.shape);
+  tell(s.patch.tets != nullptr, is_patch && !is_rigid && is_filled, "tets",
+       !is_filled
+           ? "the inside of this shape is known; they are for meshes of kind surface or signed_distance"
+       : is_patch ? "it is rigid"
+                  : no_patch);
 }
 
 }  // namespace
 
+// The surface of a soft body carries its field (contacts/surface_field.h). Whether it is to.
+bool ModelCompiler::compile_soft_patch(const SoftBodySpec& spec, int object) {
+  const SoftBody& body = soft_body_of(model, object);
+  const Object& o = model.objects[object];
+  const int material = model.shapes[model.flexible_shapes[o.flexible_begin]].material;
+  const Material& m = model.materials[material];
+  if (spec.contact.value_or(m.contact) != ContactModel::patch) return false;
+  auto field = std::make_shared<PressureField>();
+  field->is_convex = false;
+  field->depth = calc_depth(*spec.mesh);
+  std::map<std::pair<int, int>, int> triangle_at;  // the edge from one node to another
+  const auto& triangles = body.triangles();
+  const auto edge = [&](int t, int k) { return std::pair(triangles[t][k], triangles[t][(k + 1) % 3]); };
+  for (int t = 0; t < static_cast<int>(triangles.size()); ++t) {
+    for (int k = 0; k < 3; ++k) triangle_at[edge(t, k)] = t;
+  }
+  const int first_triangle = o.link_begin + body.num_carried();
+  for (ModelShape& shape : model.shapes) {
+    if (shape.part == SurfacePart::none || shape.link < o.link_begin || shape.link >= o.link_end) continue;
+    shape.field = field;
+    shape.modulus = m.elastic_modulus;
+    for (int k = 0; k < 3 && shape.part == SurfacePart::triangle; ++k) {
+      const auto [p, q] = edge(shape.link - first_triangle, k);
+      const auto other = triangle_at.find({q, p});
+      if (other != triangle_at.end()) shape.beside[k] = first_triangle + other->second;
+    }
+  }
+  if (std::isinf(m.elastic_modulus)) {
+    diagnostics.error(spec.source_of("material"),
+                      fmt::format("soft body '{}' has patches, and a rigid material", spec.name),
+                      "write a finite elastic_modulus [Pa], ten times its young_modulus or more");
+  }
+  return true;
+}
+
 void ModelCompiler::compile_patches() {
   std::vector<char> is_used(model.materials.size(), 0);
+  for (std::size_t i = 0; i < scene.soft_bodies.size(); ++i) {
+    const int object = i < soft_objects.size() ? soft_objects[i] : -1;
+    if (object < 0 || !scene.soft_bodies[i].collides) continue;
+    if (compile_soft_patch(scene.soft_bodies[i], object)) {
+      const Object& o = model.objects[object];
+      is_used[model.shapes[model.flexible_shapes[o.flexible_begin]].material] = 1;
+    }
+  }
   for (ModelShape& entry : model.shapes) {
     const auto found = shape_index.find(entry.name);
     if (found == shape_index.end()) continue;
@@ -74,6 +157,15 @@ void ModelCompiler::compile_patches() {
         diagnostics.error(s.where, fmt::format("tets {} and {} of {} overlap", a, b, who),
                           "leave one of them out: tets that share a face lie on its two sides");
         continue;
+      }
+    }
+    if (const TriangleMesh* mesh = mesh_of(s.shape); s.patch.tets && mesh != nullptr) {
+      if (const auto [misfit, size] = calc_misfit(*s.patch.tets, *mesh); misfit > kMostMisfit * size) {
+        diagnostics.warning(
+            s.where,
+            fmt::format("the tets of {} do not fit its mesh: their surfaces are {:.3g} m apart, of {:.3g} m",
+                        who, misfit, size),
+            "give tets of the same mesh, in its frame and with its scale");
       }
     }
     try {

@@ -44,6 +44,7 @@ struct ModelCompiler {
   void compile_materials();
   void compile_shapes();
   void compile_patches();
+  bool compile_soft_patch(const SoftBodySpec& spec, int object);
   void compile_sites();
   void compile_site_actuators();
   void add_drag_box(const Options& options, int body, const Inertia& inertia);

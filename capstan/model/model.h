@@ -153,8 +153,8 @@ struct ModelConstraint {
 };
 
 // What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of soft
-// bodies; triangles meet those, convex shapes, and what of meshes is between vertices; edges meet edges. So
-// no place of a contact is found twice.
+// bodies; triangles meet those, convex shapes, what of meshes is between vertices, and all shapes with which
+// they have patches; edges meet edges. So no place of a contact is found twice.
 enum class SurfacePart : std::uint8_t { none, vertex, triangle, edge };
 
 struct ModelShape {
@@ -173,6 +173,7 @@ struct ModelShape {
   Collider collider;       // for the collision engine; empty when it does not collide
   int flexible = -1;       // in Model::flexible_shapes: `collider` is its form at the start only
   SurfacePart part = SurfacePart::none;
+  std::array<int, 3> beside = {-1, -1, -1};    // of a triangle: links of those across its edges
   std::shared_ptr<const PressureField> field;  // for patches; null: it touches at points
   double modulus = kInfinity;                  // E [Pa] of its pressure; infinite: rigid
   int patch_points = 0;                        // PatchOptions::points

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct SoftBodySpec {
   Vec3 angular_velocity = Vec3::Zero();  // [rad/s] about the centre of mass
   // As ShapeInstance has them.
   std::string material = "default";
+  std::optional<ContactModel> contact;  // absent: as its material says
   bool collides = true;
   bool self_contact = false;  // parts of its surface that are no neighbours touch each other
   bool has_edges = false;     // edges of its surface touch those of soft bodies; compile() sets it

@@ -405,6 +405,7 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
   examine_controls(scene, model, diagnostics);
   examine_time_step(scene, model, options, diagnostics);
   examine_materials(scene, diagnostics);
+  examine_patches(scene, model, diagnostics);
   examine_names("rod", scene.rods, diagnostics);
   examine_rods(scene, model, options, diagnostics);
   examine_names("soft body", scene.soft_bodies, diagnostics);

@@ -11,6 +11,7 @@
 //   time step  springs and PD gains that the chosen scheme treats explicitly, beyond its stability limit, or
 //              implicitly but so stiff that they swing many times in a step
 //   materials  not used by any shape, rod or pair
+//   patches    fields that cannot carry the weight of their free body
 //   rods       moduli and densities in other units, as wide as long, edges shorter than a tenth of the width,
 //              waves that the chosen scheme does not keep bounded
 //   soft bodies  moduli and densities in other units, poor tets, locking, frequencies that the chosen scheme
@@ -30,7 +31,8 @@ namespace capstan {
 // `model` is compile(scene). The options are those that the run will use.
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics);
 
-// Its parts about rods and soft bodies.
+// Its parts about patches, rods and soft bodies.
+void examine_patches(const Scene& scene, const Model& model, Diagnostics* diagnostics);
 void examine_rods(const Scene& scene, const Model& model, const StepOptions& options,
                   Diagnostics* diagnostics);
 void examine_soft_bodies(const Scene& scene, const Model& model, const StepOptions& options,

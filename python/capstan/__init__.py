@@ -16,7 +16,7 @@ for _variable, _place in (("CAPSTAN_SCENES", "scenes"), ("CAPSTAN_VIEWER_PAGE", 
         _os.environ.setdefault(_variable, _path)
 
 from . import _pickle
-from ._arrays import CONTACT, CONTACT_PAIR, NamedArray, as_wxyz, as_xyzw
+from ._arrays import CONTACT, CONTACT_PAIR, PATCH, NamedArray, as_wxyz, as_xyzw
 from ._core import (Diagnostic, Joint, Model, Report, Residual, Scene, SolverReport, State, StepTimes,
                     __version__, rigid_models, scene_folder, scenes)
 from ._errors import InputError, OutputError, SceneWarning, StepError

@@ -13,6 +13,7 @@ CONTACT = np.dtype([
     ("normal_force", "<f8"),  # [N] never negative
     ("friction", "<f8", 3),  # [N] on b, world
     ("slip", "<f8", 3),  # [m/s] velocity of b's surface against a's, world
+    ("area", "<f8"),  # [m^2] of the patch that it stands for (docs/patches.md); 0: a point
 ])
 """One contact of a step."""
 
@@ -25,6 +26,19 @@ CONTACT_PAIR = np.dtype([
     ("torque", "<f8", 3),  # [N m] on b about the world's origin
 ])
 """All that acts between two bodies in a step."""
+
+PATCH = np.dtype([
+    ("shape_a", "<i4"), ("shape_b", "<i4"),  # numbers of the model's shapes
+    ("body_a", "<i4"), ("body_b", "<i4"),  # numbers of the bodies that carry them
+    ("points", "<i4"), ("_", "<i4"),  # contacts that stand for it
+    ("area", "<f8"),  # [m^2]
+    ("normal_force", "<f8"),  # [N] sum of the normal forces
+    ("largest_pressure", "<f8"),  # [Pa] of any of its points
+    ("centre", "<f8", 3),  # [m] of pressure, world
+    ("force", "<f8", 3),  # [N] on b, world
+    ("moment", "<f8", 3),  # [N m] on b about the centre, world
+])
+"""A patch of two shapes in a step: what its points do together."""
 
 
 def as_xyzw(quat_wxyz):

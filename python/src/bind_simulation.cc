@@ -76,6 +76,9 @@ void bind_simulation(nb::module_& m) {
       .def_prop_ro(
           "contact_pairs", &Sim::contact_pairs,
           "Contact forces of the last step, summed over each pair of bodies: dtype capstan.CONTACT_PAIR.")
+      .def_prop_ro("patches", &Sim::patches,
+                   "Patches of the last step (docs/patches.md): force, moment, area, centre and largest "
+                   "pressure of each,\ndtype capstan.PATCH.")
       .def(
           "apply_force",
           [](Sim& s, nb::handle body, nb::handle force, nb::handle torque, nb::handle point) {

@@ -20,6 +20,13 @@ struct PairRecord {  // CONTACT_PAIR of capstan/_arrays.py
 };
 static_assert(sizeof(PairRecord) == 24 + 10 * 8, "no gaps");
 
+struct PatchRecord {  // PATCH of capstan/_arrays.py
+  std::int32_t shape_a, shape_b, body_a, body_b, points, unused;
+  double area, normal_force, largest_pressure;
+  Vec3 centre, force, moment;
+};
+static_assert(sizeof(PatchRecord) == 24 + 12 * 8, "no gaps");
+
 nb::object dtype(const char* name) {
   return nb::module_::import_("capstan._arrays").attr(name);
 }
@@ -258,7 +265,7 @@ nb::object PySimulation::contacts() {
     if (f.kind == ContactKind::withdrawn) continue;
     records.push_back({f.shape_a, f.shape_b, shapes[f.shape_a].body, shapes[f.shape_b].body,
                        static_cast<std::int32_t>(f.region), static_cast<std::int32_t>(f.kind), f.p_W,
-                       f.normal_W, f.force_W(), f.distance, f.normal_force, f.friction_W, f.slip_W});
+                       f.normal_W, f.force_W(), f.distance, f.normal_force, f.friction_W, f.slip_W, f.area});
   }
   return to_records(records.data(), records.size() * sizeof(ContactRecord), dtype("CONTACT"));
 }
@@ -275,6 +282,21 @@ nb::object PySimulation::contact_pairs() {
                        p.friction_W, p.torque_W});
   }
   return to_records(records.data(), records.size() * sizeof(PairRecord), dtype("CONTACT_PAIR"));
+}
+
+nb::object PySimulation::patches() {
+  const Busy busy(&busy_);
+  std::vector<ContactForce> forces;
+  if (has_step_) calc_contact_forces(*workspace_, &forces);
+  std::vector<PatchForce> patches;
+  sum_patch_forces(forces, &patches);
+  std::vector<PatchRecord> records;
+  const std::vector<ModelShape>& shapes = model_->model.shapes;
+  for (const PatchForce& p : patches) {
+    records.push_back({p.shape_a, p.shape_b, shapes[p.shape_a].body, shapes[p.shape_b].body, p.points, 0,
+                       p.area, p.normal_force, p.largest_pressure, p.centre_W, p.force_W, p.moment_W});
+  }
+  return to_records(records.data(), records.size() * sizeof(PatchRecord), dtype("PATCH"));
 }
 
 void PySimulation::apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W) {

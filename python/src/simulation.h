@@ -38,6 +38,7 @@ class PySimulation {
 
   nb::object contacts();
   nb::object contact_pairs();
+  nb::object patches();
   void apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W);
   void clear_forces();
   int num_forces() const { return static_cast<int>(forces_.size()); }

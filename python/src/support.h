@@ -114,8 +114,9 @@ struct ContactRecord {  // CONTACT of capstan/_arrays.py
   Vec3 point, normal, force;
   double distance, normal_force;
   Vec3 friction, slip;
+  double area;
 };
-static_assert(sizeof(ContactRecord) == 24 + 17 * 8, "no gaps");
+static_assert(sizeof(ContactRecord) == 24 + 18 * 8, "no gaps");
 
 // How steps are taken, from keyword arguments with the command line's words. Throws ValueError.
 StepOptions choose_options(const Model& model, const nb::kwargs& arguments);

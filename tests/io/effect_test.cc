@@ -148,6 +148,8 @@ std::vector<Case> cases() {
       {"soft_bodies/velocity", soft(kSoft + "%"), "", ", velocity: [1, 0, 0]"},
       {"soft_bodies/angular_velocity", soft(kSoft + "%"), "", ", angular_velocity: [1, 0, 0]"},
       {"soft_bodies/collides", soft(kSoft + "%"), "", ", collides: false"},
+      {"soft_bodies/contact", "materials: [{name: default, contact: patch}]\n" + soft(kSoft + "%"), "",
+       ", contact: point"},
       {"soft_bodies/group_bits", soft(kSoft + "%"), "", ", group_bits: 2, mask_bits: 2"},
       {"soft_bodies/mask_bits", soft(kSoft + ", group_bits: 2%"), "", ", mask_bits: 2"},
       // rods

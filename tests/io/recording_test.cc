@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
@@ -82,6 +83,39 @@ TEST_F(RecordingTest, KeepsEveryBit) {
   ASSERT_EQ(recording.frame(5).inputs.size(), 1u);  // ... and ended after it
   EXPECT_TRUE(recording.frame(5).inputs[0].input.body_forces.empty());
   EXPECT_EQ(recording.frame(6).inputs.size(), 0u);
+}
+
+// Contacts of formats 5 and 6 have no area: all else is read as ever.
+TEST_F(RecordingTest, ReadsFormatsWithoutAreas) {
+  const Scene scene = read_scene(scene_path("patch_gripper.yaml"));
+  const Model model = compile(scene);
+  StepOptions options = step_options(model);
+  for (const bool rigid : {false, true}) {
+    options.rigid.is_on = rigid;
+    std::vector<RecordedFrame> frames;
+    for (const bool has_areas : {true, false}) {
+      RecordingHeader header = recording_header(scene, model, "patch_gripper.yaml", options, 1);
+      header.has_areas = has_areas;
+      State state = initial_state(model);
+      Workspace workspace = make_workspace(model);
+      {
+        RecordingWriter writer(path_, model, header);
+        for (int i = 0; i < 3; ++i)
+          writer.append(state, step(model, options, {}, &state, &workspace), &workspace, 1e-3);
+        writer.close();
+      }
+      Recording recording(path_);
+      EXPECT_EQ(recording.header().has_areas, has_areas);
+      EXPECT_EQ(recording.header().options.rigid.is_on, rigid);
+      recording.model();  // frames are checked from here on
+      frames.push_back(recording.frame(2));
+    }
+    double area = 0;
+    for (RecordedContact& c : frames[0].contacts) area += std::exchange(c.area, 0.0f);
+    EXPECT_GT(area, 1e-5);
+    EXPECT_EQ(frames[0].contacts, frames[1].contacts);
+    EXPECT_EQ(frames[0].hash, frames[1].hash);
+  }
 }
 
 TEST_F(RecordingTest, TellsModelAndSolverOfRigidContact) {

@@ -288,3 +288,22 @@ def test_a_number_by_name_is_a_number():
     assert np.ndim(kept[0]) == 0 and len(set(kept)) == 3  # no views of the same memory
     sim.q[name] = 0.25
     assert sim.q[0] == sim.q[name] == 0.25
+
+
+def test_patches_carry_the_weight():
+    sim = capstan.Simulation(capstan.Scene.from_string("""capstan: 1
+materials: [{name: soft, contact: patch, elastic_modulus: 1e6}, {name: rigid, contact: patch, elastic_modulus: .inf}]
+shapes: [{type: plane, name: floor, material: rigid}]
+bodies:
+  - {name: box, position: [0, 0, 0.05], joint: free, shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1, material: soft}}
+""")).run(1)
+    [patch] = sim.patches
+    np.testing.assert_allclose(np.abs(patch["force"]), [0, 0, 9.81], atol=1e-4)
+    np.testing.assert_allclose(patch["moment"], 0, atol=1e-6)
+    np.testing.assert_allclose(patch["centre"][:2], 0, atol=1e-6)
+    assert abs(patch["area"] - 0.01) < 1e-6
+    assert abs(patch["largest_pressure"] - 981) < 5  # less than E d / H at the rim, and a little more inside
+    contacts = sim.contacts
+    pressing = contacts[contacts["normal_force"] > 0]
+    assert len(pressing) == patch["points"]
+    np.testing.assert_allclose(pressing["area"].sum(), patch["area"])

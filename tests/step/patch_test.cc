@@ -250,7 +250,8 @@ TEST(Patches, RollingResistance) {
 // step: a patch goes along with what rolls.
 TEST(Patches, WheelsRollDownASlope) {
   const double R = 0.05, slope = 15 * kPi / 180, t = 1;
-  for (const Shape& shape : {Shape(Cylinder{R, 0.1}), Shape(Sphere{R}), Shape(Capsule{R, 0.05})}) {
+  for (const Shape& shape : {Shape(Cylinder{R, 0.1}), Shape(Sphere{R}), Shape(Capsule{R, 0.05}),
+                             Shape(Ellipsoid{Vec3::Constant(R)}), Shape(Ellipsoid{Vec3(R, R, 1.6 * R)})}) {
     for (const double dt : {0.001, 0.005, 0.01}) {
       Scene scene = on_rigid_plane(shape, {0, 0, R - 5e-4}, patch_material("m", 1e6, 0.6, 0));
       scene.materials[1].dissipation = 0;

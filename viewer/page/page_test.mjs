@@ -92,6 +92,7 @@ const pixels = (page, kind) => page.evaluate((k) => {
   const is = {
     red: (r, g, b) => r > 1.6 * g && r > 1.6 * b && r > 90,
     blue: (r, g, b) => b > 1.5 * r && b > 1.3 * g && b > 90,
+    hot: (r, g, b) => r > 150 && b < 0.55 * r && r > 1.2 * b && g < 0.6 * r, // red to orange, of much pressure
     green: (r, g, b) => g > 1.4 * r && g > b && g > 90,
   }[k];
   let count = 0;
@@ -250,6 +251,58 @@ const tests = {
     await page.click("#play");
     assert.deepEqual(requests.filter((url) => !url.startsWith("file:") && !url.startsWith("blob:") && !url.startsWith("data:")), []);
     await context.close();
+  },
+
+  async "patches have the colours of their pressure, live, in replays and in HTML files"() {
+    // A soft ball in a rigid floor at rest, and a box: the largest pressure of the ball is E d / R.
+    writeFileSync(join(folder, "patch.yaml"), `capstan: 1
+name: patch
+options: {dt: 0.005, duration: 1}
+materials: [{name: rubber, contact: patch, elastic_modulus: 1e6}, {name: rigid, contact: patch, elastic_modulus: .inf}]
+shapes:
+  - {name: floor, type: half_space, material: rigid}
+bodies:
+  - {name: ball, position: [0, 0, 0.0485], joint: {type: free}, shape: {type: sphere, radius: 0.05, mass: 1, material: rubber, patch_rings: 8}}
+  - {name: box, position: [0.2, 0, 0.0499], joint: {type: free}, shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1, material: rubber}}
+`);
+    capstan("run", join(folder, "patch.yaml"), "--record", join(folder, "patch.capstan"), "--quiet");
+    capstan("export", join(folder, "patch.capstan"), join(folder, "patch.html"), "--fps", "20");
+    const see = async (page) => {
+      await page.evaluate(() => { for (const name of ["points", "forces"]) window.capstan.setting(name, false); });
+      const told = await page.evaluate(() => {
+        const { frame, world } = window.capstan, p = frame.patches.vertices;
+        const highest = Math.max(...p.filter((_, i) => i % 4 === 3)), depth = 0.05 - window.capstan.bodyPose("ball")[2];
+        return { highest, depth, count: world.patches.count, scale: world.patches.scale,
+          legend: document.getElementById("pressure").hidden ? "" : document.getElementById("pressure").textContent };
+      });
+      assert.ok(told.count > 20, `${told.count} polygons`);
+      // Facets are as far out as the sphere is on the average, so that the middle one is a little less deep: 0.8 %.
+      assert.ok(Math.abs(told.highest / ((1e6 * told.depth) / 0.05) - 1) < 0.015, JSON.stringify(told));
+      assert.equal(told.scale, 50000);
+      assert.match(told.legend, /50 kPa/);
+      const hot = await pixels(page, "hot");
+      assert.ok(hot > 100, `${hot} pixels`);
+      await page.evaluate(() => window.capstan.setting("patches", false));
+      assert.equal(await pixels(page, "hot"), 0);
+    };
+    const html = await open(`file://${join(folder, "patch.html")}#time=1`);
+    await see(html);
+    await html.close();
+    const replay = await new Server().start("patch.capstan", "--paused", "--port", "0");
+    let page = await open(replay.url);
+    await page.evaluate(() => window.capstan.source.seek(1));
+    await until(page, () => window.capstan.frame.time > 0.99);
+    await see(page);
+    await page.close();
+    await replay.stop();
+    const live = await new Server().start("patch.yaml", "--port", "0");
+    page = await open(live.url);
+    await until(page, () => window.capstan.frame.time > 0.5);
+    await page.click("#play");
+    await until(page, () => !window.capstan.status.playing);
+    await see(page);
+    await page.close();
+    await live.stop();
   },
 
   async "pictures and films have the size and the frames that were asked for"() {

@@ -1,18 +1,21 @@
 // The page: connects the source of frames with the world, the plots, the bar at the bottom and the panel.
 //
-// After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, frames=1,
+// After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, points=0,
+// forces=0, frames=1,
 // color=islands, camera=top, azimuth, elevation (degrees), zoom, adapt=0, light=area.
 import * as THREE from "three";
 import "./style.css";
 import { Drag } from "./drag";
 import { Frame, Scene, Status } from "./messages";
 import { Panel } from "./panel";
+import { GRADIENT } from "./patches";
 import { lengthText } from "./floor";
 import { Plots, short } from "./plots";
 import { Listener, ServerSource, Source, embedded } from "./source";
 import { Coloring, World } from "./world";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+const pressureText = (p: number) => (p >= 1e6 ? `${p / 1e6} MPa` : p >= 1e3 ? `${p / 1e3} kPa` : `${+p.toPrecision(1)} Pa`);
 const SPEEDS = [0.01, 0.03, 0.1, 0.25, 0.5, 1, 2, 5];
 
 class Page implements Listener {
@@ -93,6 +96,7 @@ class Page implements Listener {
     timeline.min = String(scene.start ?? 0);
     timeline.max = String(scene.end ?? 1);
     element("legend").hidden = false;
+    element("gradient").style.background = GRADIENT;
   }
   onFrame(frame: Frame) {
     this.frame = frame;
@@ -145,10 +149,15 @@ class Page implements Listener {
     const arrow = power * (tenth / power >= 5 ? 5 : tenth / power >= 2 ? 2 : 1); // [m] a round number
     const force = (c.referenceForce() * arrow) / tenth;
     element("scale-of-force").textContent = `an arrow of ${lengthText(arrow)} is ${short(+force.toPrecision(3))} N`;
+    const p = this.world.patches;
+    element("pressure").hidden = p.count === 0;
+    if (p.count > 0) element("scale-of-pressure").textContent = pressureText(p.scale);
   }
   private applyHash() {
     const h = this.hash, w = this.world;
-    if (h.get("contacts") === "0") { this.panel!.set("points", false); this.panel!.set("forces", false); }
+    if (h.get("contacts") === "0") { for (const name of ["points", "forces", "patches"] as const) this.panel!.set(name, false); }
+    if (h.get("points") === "0") this.panel!.set("points", false);
+    if (h.get("forces") === "0") this.panel!.set("forces", false);
     if (h.get("frames") === "1") this.panel!.set("frames", true);
     if (h.has("color")) this.panel!.setColoring(h.get("color") as Coloring);
     if (h.has("camera")) w.preset(h.get("camera") as "top");
@@ -217,7 +226,7 @@ class Page implements Listener {
     this.world.draw(true);
     return this.frame!.time;
   }
-  setting(name: "points" | "forces" | "frames" | "centers" | "collision", on: boolean) { this.panel!.set(name, on); }
+  setting(name: "points" | "forces" | "patches" | "frames" | "centers" | "collision", on: boolean) { this.panel!.set(name, on); }
 }
 
 const page = new Page();

@@ -60,10 +60,15 @@ export interface Scene {
 
 export interface Contacts {
   count: number;
-  ints: Int32Array; // 13 words each: shape_a, shape_b, region, then as floats
-  floats: Float32Array; // point, normal, force, distance from word 3 on
+  ints: Int32Array; // 14 words each: shape_a, shape_b, region, then as floats
+  floats: Float32Array; // point, normal, force, distance, area from word 3 on
 }
-export const CONTACT_WORDS = 13;
+export const CONTACT_WORDS = 14;
+
+export interface Patches {
+  vertices: Float32Array; // x, y, z [m], pressure [Pa]
+  ends: Int32Array; // of polygons, in vertices
+}
 
 export interface Frame {
   time: number;
@@ -75,6 +80,7 @@ export interface Frame {
   rates: Float32Array;
   control: Float32Array;
   contacts: Contacts;
+  patches: Patches | null;
   sliding: number; // of the contacts
   rods: Float32Array; // [edges][3]: tension [N], curvature [1/m], twist [rad/m]
   numbers: Float64Array;
@@ -114,6 +120,7 @@ export function toFrame(m: any): Frame {
       ints,
       floats: new Float32Array(contacts),
     },
+    patches: m.patches ? { vertices: floats(m.patches), ends: new Int32Array(copy(m.patch_ends)) } : null,
     sliding,
     rods: m.rods ? floats(m.rods) : new Float32Array(),
     numbers: new Float64Array(copy(m.numbers)),

@@ -14,7 +14,7 @@ export interface PanelHooks {
 
 export class Panel {
   readonly settings = {
-    points: true, forces: true, arrowLength: 1, coloring: "material" as Coloring, frames: false, centers: false,
+    points: true, forces: true, patches: true, arrowLength: 1, coloring: "material" as Coloring, frames: false, centers: false,
     collision: false, visual: true, shadows: true, plots: true, dark: false, follow: "nothing",
   };
   private gui: GUI;
@@ -33,10 +33,13 @@ export class Panel {
       world.contacts.showForces = s.forces;
       world.contacts.factor = s.arrowLength;
       world.contacts.redraw();
+      world.patches.enabled = s.patches;
+      world.patches.redraw();
       world.dirty = true;
     };
     contacts.add(s, "points").name("points").onChange(redraw);
     contacts.add(s, "forces").name("forces").onChange(redraw);
+    contacts.add(s, "patches").name("patches").onChange(redraw);
     contacts.add(s, "arrowLength", 0.1, 10).name("length of arrows").onChange(redraw);
     const show = this.gui.addFolder("Show");
     const colorings: Coloring[] = ["material", "body", "islands"];
@@ -103,7 +106,7 @@ export class Panel {
       folder.controllers.forEach((c) => c.updateDisplay());
     }
   }
-  set(name: "points" | "forces" | "frames" | "centers" | "collision", on: boolean) {
+  set(name: "points" | "forces" | "patches" | "frames" | "centers" | "collision", on: boolean) {
     this.gui.controllersRecursive().find((c) => c.property === name)?.setValue(on);
   }
   setColoring(c: Coloring) {

@@ -144,7 +144,7 @@ export class Plots {
     while (place > 0 && this.history[place - 1].time > frame.time) --place;
     if (place > 0 && this.history[place - 1].time === frame.time) return;
     const contacts = { count: 0, ints: new Int32Array(), floats: new Float32Array() }; // they are large
-    this.history.splice(place, 0, { ...frame, contacts });
+    this.history.splice(place, 0, { ...frame, contacts, patches: null });
     if (this.history.length > MAX_LIVE) this.history.shift();
   }
   // The run goes on from there another way, or began again.

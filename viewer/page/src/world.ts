@@ -5,6 +5,7 @@ import { ContactView } from "./contacts";
 import { Floor } from "./floor";
 import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
+import { PatchView } from "./patches";
 import { Solids } from "./solids";
 import { Surfaces } from "./surfaces";
 import { isOfRods, RodColoring, Tubes } from "./tubes";
@@ -41,6 +42,7 @@ export class World {
   readonly camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000);
   readonly controls: OrbitControls;
   readonly contacts: ContactView;
+  readonly patches = new PatchView();
   readonly scene = new THREE.Scene();
   readonly links: THREE.Group[] = [];
   size = 1; // [m] of what moves
@@ -97,7 +99,7 @@ export class World {
     this.dragLine.visible = false;
     this.dragLine.renderOrder = 10;
     this.dragLine.frustumCulled = false;
-    this.scene.add(this.root, this.solids.object, this.tubes.object, this.surfaces.object, this.light.group, this.floor.group, this.contacts.group, this.dragLine);
+    this.scene.add(this.root, this.solids.object, this.tubes.object, this.surfaces.object, this.light.group, this.floor.group, this.contacts.group, this.patches.mesh, this.dragLine);
   }
 
   build(message: Scene) {
@@ -122,6 +124,7 @@ export class World {
     this.solids.build(message);
     this.tubes.build(message);
     this.surfaces.build(message);
+    this.patches.reset();
     this.solids.setFine(this.look !== "coarse", this.light);
     this.recolor();
     this.makeFramesAndCenters(message);
@@ -205,6 +208,7 @@ export class World {
     this.tubes.place(this.links);
     this.surfaces.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
+    this.patches.show(frame.patches);
     if (this.coloring === "islands" || this.coloring === "sleeping" || isOfRods(this.coloring)) this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
