@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -314,6 +315,9 @@ int main(int argc, char** argv) {
     cli::tell("{}\n", error.what());
     std::fflush(nullptr);
     std::_Exit(cli::kCannotWrite);  // HDF5 would try again at exit to write what the disk had no room for
+  } catch (const std::system_error& error) {  // what fmt throws where the terminal or a pipe takes no more
+    cli::tell("error: {}\n", error.what());
+    return cli::kCannotWrite;
   } catch (const std::exception& error) {
     cli::tell("error: {}\n", error.what());
     return cli::kBug;

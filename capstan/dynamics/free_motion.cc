@@ -10,6 +10,7 @@
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
+#include "capstan/dynamics/offset_body.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -267,6 +268,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   }
   Scratch& s = *motion->scratch;
   motion->released.clear();
+  s.is_staggered = is_staggered(scheme);
   if (scheme.theta > 0 && s.jacobian.empty()) {  // a tree of many dofs has a large one
     for (const Tree& tree : model.trees) {
       s.jacobian.push_back(MatX::Zero(tree.num_dofs(), tree.num_dofs()));
@@ -312,6 +314,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       if (!conserves_momentum(model, t)) continue;
       balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
                        scheme.theta_vq, &s.momentum, &motion->v_star);
+      if (has_offset(model, *motion, t)) tell_at_start(model, motion->placement, dt, t, &motion->v_star);
     }
   };
   const auto are_unchanged = [&](const MotionLanes& lanes) {
@@ -338,6 +341,11 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       b.iterations = 1;
       b.residual = 0;
       b.converged = true;
+      if (!b.has_velocity_terms || !is_staggered(scheme)) continue;
+      calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
+      calc_inverse_dynamics(model, motion->placement, motion->velocity, nullptr, &s.tree, &s.inverse,
+                            b.link_begin, b.link_end);
+      center_velocity_terms(model, state, dt, scheme, b, motion->v_star, motion);
     }
   };
   if (input.body_forces.empty()) {
@@ -443,9 +451,17 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, i
     move_object(model, tree, state.q, v, dt, q1);
     return place_object(model, *q1, tree, placement);
   }
-  move_trees(model, state, v, dt, 1, tree, tree + 1, s, q1);
+  const VecX* v_end = &v;
+  if (has_offset(model, *motion, tree)) {
+    const Tree& t = model.trees[tree];
+    s.v.segment(t.dof_begin, t.num_dofs()) = v.segment(t.dof_begin, t.num_dofs());
+    tell_at_end(model, motion->placement, dt, tree, &s.v);
+    v_end = &s.v;
+  }
+  move_trees(model, state, *v_end, dt, 1, tree, tree + 1, s, q1);
   if (model.options.conserve_momentum)
-    balance_position(model, motion->placement, motion->velocity, v, dt, 1, tree, tree + 1, &s.momentum, q1);
+    balance_position(model, motion->placement, motion->velocity, *v_end, dt, 1, tree, tree + 1, &s.momentum,
+                     q1);
   if (!copy_placement(model, s.momentum, *q1, tree, placement))
     calc_placement(model, *q1, placement, model.trees[tree].link_begin, model.trees[tree].link_end);
   forget_placement(model, tree, s);

@@ -205,9 +205,12 @@ double center_velocity_terms(const Model& model, const State& state, double dt, 
   const auto norm = [&](const auto& x) {
     double sum = 0;
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
-      sum += s.M[model.pattern.row_start[k + 1] - 1] * x(k) * x(k);
+      sum += motion->A[model.system_pattern.row_start[k + 1] - 1] * x(k) * x(k);
     return std::sqrt(sum);
   };
+  // What changes by more than there is (a drive that starts) has no mean that tells more than the beginning.
+  if (!(norm([&](int k) { return v_end[k] - state.v[k]; }) <= norm([&](int k) { return state.v[k]; })))
+    return 0;
   double last = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMostPasses; ++i) {
     b.of(s.v) = 0.5 * (b.of(state.v) + b.of(v) + b.of(s.m));
@@ -227,7 +230,7 @@ double center_velocity_terms(const Model& model, const State& state, double dt, 
     last = change;
     if (change <= kTolerance * norm([&](int k) { return s.v[k]; })) break;
   }
-  calc_joint_forces(model, b, state, dt, scheme, v, s, true);
+  calc_joint_forces(model, b, state, dt, scheme, v, s);
   const double speed = norm([&](int k) { return s.v[k]; });
   return speed > 0 ? norm([&](int k) { return s.dv[k]; }) / speed : 0;
 }

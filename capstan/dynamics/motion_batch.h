@@ -42,6 +42,7 @@ struct MotionLanes {
 
 struct Motion::Scratch {
   std::vector<MotionBatch> batches;
+  bool is_staggered = false;  // the scheme of the last free motion
   std::vector<MotionLanes> lanes;
   std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread, without those in lanes
   Placement placement;      // at q^theta
@@ -65,8 +66,9 @@ void solve_momentum_balance(const Model& model, const State& state, double dt, c
 
 // Takes the velocity terms of a batch at the mean of v0 and v_end, which is v* and what constraints change of
 // it (free_motion.h tells why), in place of where they were taken: Scratch::inverse are the bias forces that
-// v* has, with M, A and its factor. By iteration, which contracts as long as nothing turns by about a radian
-// in a step; else v* stays. Returns by how much v* changed, relative to the velocities.
+// v* has, with A and its factor. By iteration, which contracts as long as nothing turns by about a radian
+// in a step; else, and where v changes by more than there is, v* stays. Returns by how much v* changed,
+// relative to the velocities.
 double center_velocity_terms(const Model& model, const State& state, double dt, const Scheme& scheme,
                              const MotionBatch& b, const VecX& v_end, Motion* motion);
 

@@ -33,7 +33,7 @@ bool are_equal_tendons(const ModelTendon& a, const ModelTendon& b, int dv) {
 
 bool is_apt(const MotionBatch& b) {
   return b.tree_end == b.tree_begin + 1 && !b.is_free_body && b.is_piecewise_linear &&
-         !b.has_velocity_terms && b.forces.has_motors_only;
+         b.forces.has_motors_only;
 }
 
 bool are_equal(const Model& model, const MotionBatch& a, const MotionBatch& b) {

@@ -135,10 +135,10 @@ void read_flex_solid(Reader& reader, const XmlElement* element, const Scope& sco
   const std::vector<const XmlElement*> elasticity = xml.children(element, "elasticity");
   if (xml.peek(element, "dim") != "3" || (type != "grid" && type != "direct" && type != "gmsh") ||
       xml.peek(element, "rigid") == "true" || elasticity.empty() || !xml.has(elasticity[0], "young")) {
-    xml.not_simulated(
-        element,
-        "is not supported but for dim 1, and dim 3 of type grid, direct or gmsh with <elasticity young>; what "
-        "it would make is left out");
+    xml.not_simulated(element,
+                      "is not supported but for dim 1, and dim 3 of type grid, direct or gmsh with "
+                      "<elasticity young>; what "
+                      "it would make is left out");
     return;
   }
   xml.accept(element);

@@ -107,6 +107,16 @@ void calc_placement_ahead(const Model& model, const std::vector<int>& objects, c
     move(model, q0, v, dt, q, model.links[tree.link_begin].stage_begin,
          model.links[tree.link_end - 1].stage_end);
     calc_placement(model, *q, placement, tree.link_begin, tree.link_end);
+    // A lone body's centre of mass goes straight on, wherever its origin is (dynamics/offset_body.h).
+    const Link& root = model.links[tree.link_begin];
+    const Stage& stage = model.stages[root.stage_begin];
+    const bool is_one_body = tree.link_end == tree.link_begin + 1 && stage.type == StageType::free;
+    if (!is_one_body || root.com.isZero(0) || !model.options.conserve_momentum) continue;
+    const Vec3 w = root.X_PL.R * v.segment<3>(stage.v + 3);
+    const Vec3 r1 = placement->X_WL[tree.link_begin].R * root.com;
+    const Vec3 r0 = rotation_matrix(quat_exp(-dt * w)) * r1;
+    q->segment<3>(stage.q) += root.X_PL.R.transpose() * (dt * cross(w, r0) - (r1 - r0));
+    calc_placement(model, *q, placement, tree.link_begin, tree.link_end);
   }
 }
 

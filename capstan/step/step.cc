@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "capstan/dynamics/lone_turn.h"
+#include "capstan/dynamics/offset_body.h"
 #include "capstan/model/add_rod.h"
 #include "capstan/problem/gap.h"
 #include "capstan/step/balance.h"
@@ -48,11 +49,21 @@ const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   return w.v_moving;
 }
 
+// Velocities of the answer as they are told after the step.
+void end_velocities(const StepRun& run, VecX* v) {
+  for (int t = 0; t < static_cast<int>(run.model.trees.size()); ++t) {
+    const bool is_told = std::binary_search(run.w.turned.begin(), run.w.turned.end(), t);
+    if (!is_told && has_offset(run.model, run.w.motion, t))
+      tell_at_end(run.model, run.w.motion.placement, run.options.dt, t, v);
+  }
+}
+
 // The state after the step: velocities of the answer, and where they lead.
 void advance(const StepRun& run, const Threads& threads, State* next) {
   Workspace& w = run.w;
   const double dt = run.options.dt, theta_vq = run.scheme.theta_vq;
   *next = run.state;
+  end_velocities(run, &w.newton.v);
   next->v = w.newton.v;
   move_on(run.model, run.state, find_moving_velocity(run, next->v), dt, theta_vq, threads, &w.motion,
           &next->q);

@@ -153,7 +153,7 @@ TEST_F(Mjcf, MistakesInRodsAreTold) {
       {"<worldbody><composite type='cable' curve='s' count='4 1 1' size='1'/></worldbody>",
        "the geom of a cable is no capsule"},
       {"<worldbody><composite type='loop'/></worldbody>", "is no cable"},
-      {"<worldbody><flexcomp name='cloth' dim='2'/></worldbody>", "of more than one dimension"},
+      {"<worldbody><flexcomp name='cloth' dim='2'/></worldbody>", "is not supported but for dim 1"},
   };
   for (const auto& c : cases) {
     read(c.text);

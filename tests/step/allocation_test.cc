@@ -38,7 +38,7 @@ TEST_P(Steps, AllocateNothing) {
   Workspace workspace = make_workspace(model);
   const Input input;
   const StepOptions options{0.002, integrator};
-  for (int i = 0; i < 200; ++i) step(model, options, input, &state, &workspace);
+  for (int i = 0; i < 400; ++i) step(model, options, input, &state, &workspace);
   const long before = allocations;
   for (int i = 0; i < 20; ++i) step(model, options, input, &state, &workspace);
   EXPECT_EQ(allocations - before, 0);
