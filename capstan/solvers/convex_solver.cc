@@ -62,12 +62,20 @@ void ConvexSolver::solve_convex(const NewtonOptions& options, const NewtonWorksp
 
 // A condensed object follows its touched blocks wherever they go. So whatever residual the tolerance lets
 // them have is momentum that the object as a whole gains or loses, where forces within a whole one would
-// cancel: another step of Newton's method takes it to the last digits.
+// cancel: another step of Newton's method takes it to the last digits. Where friction is stiff it may lead
+// away from the answer, though the cost falls; then that stays.
 void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
   constexpr double kExact = 1e-12;
-  if (result->residual <= kExact) return;
+  const double before = result->residual;
+  if (before <= kExact) return;
+  v_best = v;
   solve_line_search(options, kExact, result->iterations + 1, result);
   is_solved(options, options.relative_tolerance, result);
+  if (!(result->residual <= before)) {
+    v = v_best;
+    evaluate(v, false);
+    is_solved(options, options.relative_tolerance, result);
+  }
   result->at_round_off = false;
 }
 

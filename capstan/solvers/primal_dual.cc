@@ -227,7 +227,7 @@ bool PrimalDual::solve_with_last_factor(const NewtonOptions& options, IslandResu
   v_try = v;
   std::swap(U, dU);
   std::swap(contact_v, contact_dv);
-  for (double last = kInfinity; result->residual <= kContraction * last;) {
+  for (double last = kInfinity; result->residual < kContraction * last;) {
     last = result->residual;
     ++result->evaluations;
     system.solve_again(gradient, Adv);

@@ -234,5 +234,19 @@ TEST(Scale, ShippedScenesKeepAMillion) {
   EXPECT_GT(count, 100);
 }
 
+// Its momentum is below what residuals can tell: a step ends all the same.
+TEST(Scale, AStepOfASphereOfANanometreEnds) {
+  Scene scene = stack(1, {4.2e-24});
+  scene.shapes[1].shape = Sphere{1e-9};
+  scene.bodies[0].pose.position.setZero();
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  StepOptions options = step_options(model);
+  options.most_seconds = 10;
+  for (int i = 0; i < 20; ++i) step(model, options, {}, &state, &workspace);
+  EXPECT_TRUE(state.q.allFinite());
+}
+
 }  // namespace
 }  // namespace capstan
