@@ -68,11 +68,11 @@ void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
   constexpr double kExact = 1e-12;
   const double before = result->residual;
   if (before <= kExact) return;
-  v_best = v;
+  v_best = base + v;
   solve_line_search(options, kExact, result->iterations + 1, result);
   is_solved(options, options.relative_tolerance, result);
   if (!(result->residual <= before)) {
-    v = v_best;
+    v = v_best - base;  // which the line search has moved
     evaluate(v, false);
     is_solved(options, options.relative_tolerance, result);
   }
