@@ -16,7 +16,7 @@
 //
 // Where positions move along the new velocities (theta_vq = 1, theta = 0), these are the velocities half-way
 // between two positions, and the velocity terms of k_2 belong to the mean of v0 and v: then the step is the
-// same forwards and backwards in time, and energy does not drift. (At v0, a double pendulum at 20 rad/s loses
+// same forwards and backwards in time, and energy does not drift. (At v0, a short double pendulum loses
 // most of its energy within seconds, at 1 ms as at 5.) Trees that float are balanced otherwise (momentum.h).
 //
 //   A = M(q^theta) + dt^2 theta1 theta_vq K + dt theta1 D      (eq. 15; symmetric positive definite)
