@@ -214,6 +214,21 @@ Scheme scheme(Integrator integrator) {
   return {};
 }
 
+// What joint springs move: the diagonal of M where all joints are at 0, as if nothing else were free. The
+// same for trees that are equal.
+static VecX calc_spring_mass(const Model& model) {
+  VecX q = model.initial.q, M(model.pattern.num_values()), mass(model.num_velocities());
+  for (const Stage& stage : model.stages)
+    if (stage.type != StageType::ball && stage.type != StageType::free) q[stage.q] = 0;
+  Placement placement = make_placement(model);
+  calc_placement(model, q, &placement, 1, model.num_tree_links());
+  TreeWorkspace workspace = make_tree_workspace(model);
+  calc_mass_matrix(model, placement, &workspace, &M, 1, model.num_tree_links());
+  for (int k = 0; k < model.num_velocities(); ++k)
+    mass[k] = model.dofs[k].stiffness > 0 ? M[model.pattern.row_start[k + 1] - 1] : 1;
+  return mass;
+}
+
 Motion make_motion(const Model& model) {
   Motion motion;
   const int nv = model.num_velocities();
@@ -241,6 +256,7 @@ Motion make_motion(const Model& model) {
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }
   Motion::Scratch& s = *motion.scratch;
+  s.spring_mass = calc_spring_mass(model);
   s.batches = make_batches(model);
   s.lanes = make_motion_lanes(model, &s.batches);
   s.blocks = make_blocks(s.batches);

@@ -11,6 +11,22 @@ namespace {
 
 using Scratch = Motion::Scratch;
 
+// Springs so slow that (w dt)^2 = dt^2 k / m is below the first keep their energy; those above the second are
+// implicit, which damps them.
+constexpr double kSlowSpring = 0.25, kFastSpring = 1;
+
+}  // namespace
+
+SpringRule find_spring_rule(const Motion::Scratch& scratch, const Scheme& scheme, const Model& model, int k,
+                            double dt) {
+  if (!is_staggered(scheme) || scheme.theta1 != 1) return {};
+  const double x = dt * dt * model.dofs[k].stiffness / scratch.spring_mass[k];
+  const double implicit = std::clamp((x - kSlowSpring) / (kFastSpring - kSlowSpring), 0.0, 1.0);
+  return {implicit + (1 - implicit) / 4, (1 - implicit) / 4};
+}
+
+namespace {
+
 // k_1 at (q^theta1, v^theta1) into s.tau, with its gradient.
 void calc_joint_forces(const Model& model, const MotionBatch& b, const State& state, double dt,
                        const Scheme& scheme, const VecX& v, Scratch& s, bool again = false) {
@@ -19,6 +35,13 @@ void calc_joint_forces(const Model& model, const MotionBatch& b, const State& st
   b.of(s.v) = scheme.theta1 * b.of(v) + (1 - scheme.theta1) * b.of(state.v);
   move(model, state.q, s.v_vq, scheme.theta1 * dt, &s.q, b.stage_begin, b.stage_end);
   calc_forces(model, b.forces, s.q, s.v, state.control, &s.tau, &s.gradient, again);
+  for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k) {
+    const double stiffness = model.dofs[k].stiffness;
+    if (stiffness == 0) continue;
+    const SpringRule rule = find_spring_rule(s, scheme, model, k, dt);
+    s.tau[k] += stiffness * dt * ((1 - rule.of_v) * v[k] + rule.of_v0 * state.v[k]);
+    s.gradient.stiffness[k] *= rule.of_v;
+  }
 }
 
 // f(term) for each tendon and actuator of a batch whose gradient is in A.

@@ -43,6 +43,7 @@ struct MotionLanes {
 struct Motion::Scratch {
   std::vector<MotionBatch> batches;
   bool is_staggered = false;  // the scheme of the last free motion
+  VecX spring_mass;  // [dofs] that joint springs move: on the diagonal of M where all joints are at 0
   std::vector<MotionLanes> lanes;
   std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread, without those in lanes
   Placement placement;      // at q^theta
@@ -59,6 +60,13 @@ struct Motion::Scratch {
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
 };
+
+// Where the semi-implicit scheme takes the spring of a joint (free_motion.h): at q0 + dt (of_v v - of_v0 v0).
+struct SpringRule {
+  double of_v = 1, of_v0 = 0;
+};
+SpringRule find_spring_rule(const Motion::Scratch& scratch, const Scheme& scheme, const Model& model, int dof,
+                            double dt);
 
 // v* and A of the theta-method for one batch, without the correction of its momentum (dynamics/momentum.h).
 void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,

@@ -90,7 +90,8 @@ CAPSTAN_INLINE inline void calc_stretch(const Range& rest, const Four& length, F
 
 // k_1 at v0 into tau, and what it adds to A; dv, which comes with the bias forces, becomes -m(v0).
 CAPSTAN_CLONES void add_joint_forces(const Model& model, const ForceRange* forces[4], const VecX& control,
-                                     double dt, const Scheme& scheme, TreeLanes* t, Four* lengths) {
+                                     double dt, const Scheme& scheme, const Scratch& s, TreeLanes* t,
+                                     Four* lengths) {
   const int k0 = forces[0]->dof_begin, q0 = first_position(model)(t->trees[0]);
   const int* row_start = model.pattern.row_start.data();
   const int first = row_start[k0];
@@ -113,12 +114,14 @@ CAPSTAN_CLONES void add_joint_forces(const Model& model, const ForceRange* force
     Four& tau = t->tau[k].x;
     clamp(-dof.effort_limit, dof.effort_limit, &tau);
     tau -= dof.damping * t->v0[k].x;
+    double stiffness = dof.stiffness;  // in A
     if (dof.stiffness > 0) {
-      Four q;
-      position(k0 + k, &q);
-      tau -= dof.stiffness * (q - dof.spring_reference);
+      const SpringRule rule = find_spring_rule(s, scheme, model, k0 + k, dt);
+      const Four way = ((rule.of_v - rule.of_v0) * scheme.theta1 * dt) * t->v0[k].x;
+      tau -= dof.stiffness * (t->q[dof.q - q0].x + way - dof.spring_reference);
+      stiffness *= rule.of_v;
     }
-    t->A[row_start[k0 + k + 1] - 1 - first].x += kk * dof.stiffness + dd * dof.damping;
+    t->A[row_start[k0 + k + 1] - 1 - first].x += kk * stiffness + dd * dof.damping;
   }
   for (const int i : forces[0]->tendons) {
     const ModelTendon& tendon = model.tendons[i];
@@ -151,12 +154,15 @@ CAPSTAN_CLONES void add_joint_forces(const Model& model, const ForceRange* force
 // v*, k_1 there, and with the external forces. Lanes are not good that are not finite, or where a tendon
 // begins or ceases to pull: then one step is not the answer.
 CAPSTAN_CLONES void take_step(const Model& model, const ForceRange& forces, double dt, const Scheme& scheme,
-                              TreeLanes* t, const Four* lengths, std::array<bool, 4>* is_good) {
+                              const Scratch& s, TreeLanes* t, const Four* lengths,
+                              std::array<bool, 4>* is_good) {
   const int k0 = forces.dof_begin;
   const double way = scheme.theta1 * dt * scheme.theta_vq;  // that dv makes of q^theta1
   for (int k = 0; k < t->num_dofs; ++k) {
     const ModelDof& dof = model.dofs[k0 + k];
-    t->tau[k].x -= (scheme.theta1 * dof.damping + way * dof.stiffness) * t->dv[k].x;
+    double slope = scheme.theta1 * dof.damping;
+    if (dof.stiffness > 0) slope += way * dof.stiffness * find_spring_rule(s, scheme, model, k0 + k, dt).of_v;
+    t->tau[k].x -= slope * t->dv[k].x;
   }
   Four zero = {};
   for (const int i : forces.tendons) {
@@ -279,7 +285,7 @@ void balance(const Model& model, const State& state, double dt, const Scheme& sc
   calc_mass_matrix(model, &t);
   calc_inverse_dynamics(model, &t, &t.dv);
   Four* lengths = fours(lanes.lengths);
-  add_joint_forces(model, forces, state.control, dt, scheme, &t, lengths);
+  add_joint_forces(model, forces, state.control, dt, scheme, s, &t, lengths);
   Four *A = fours(t.A), *dv = fours(t.dv);
   store_lanes(A, t.num_values, to(t, *is_left, &motion->A, first_value(model)));
   const int begin = forces[0]->dof_begin, end = forces[0]->dof_end;
@@ -287,7 +293,7 @@ void balance(const Model& model, const State& state, double dt, const Scheme& sc
   store_lanes(A, t.num_values, to(t, *is_left, &motion->A_factor, first_value(model)));
   solve_in_place(model.pattern, A, dv, begin, end);
   std::array<bool, 4> is_good;
-  take_step(model, *forces[0], dt, scheme, &t, lengths, &is_good);
+  take_step(model, *forces[0], dt, scheme, s, &t, lengths, &is_good);
   for (int lane = 0; lane < 4; ++lane) (*is_left)[lane] = (*is_left)[lane] || !is_good[lane];
   store_lanes(fours(t.v), t.num_dofs, to(t, *is_left, &motion->v_star, first_dof(model)));
   store_lanes(fours(t.tau), t.num_dofs, to(t, *is_left, &s.tau, first_dof(model)));
