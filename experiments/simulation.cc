@@ -21,6 +21,7 @@ Simulation::Simulation(const Scene& scene, ContactLaw law, double dt)
   // As published; our defaults are smaller.
   for (Material& m : model.materials) m.stiction_tolerance = 1e-4;
   model.options.contact.sigma = 1e-3;
+  model.options.follow_paths = false;
   options = step_options(model);
   if (dt > 0) options.dt = dt;
   options.contact.law = law;

@@ -517,6 +517,7 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
       .scalar("sleep_speed", o.sleep.speed, plain.sleep.speed)
       .scalar("sleep_time", o.sleep.time, plain.sleep.time);
   options.flag("conserve_momentum", o.conserve_momentum, true)
+      .flag("follow_paths", o.follow_paths, true)
       .flag("collide_parent_child", o.collide_parent_child, false)
       .flag("balance_inertia", o.balance_inertia, false);
   if (!options.inside.empty()) out += "options: " + options.str() + "\n";

@@ -56,6 +56,7 @@ void read_options(YamlFields* root, Options* options) {
   fields.number("sleep_speed", &options->sleep.speed, kPositive);
   fields.number("sleep_time", &options->sleep.time, kPositive);
   fields.flag("conserve_momentum", &options->conserve_momentum);
+  fields.flag("follow_paths", &options->follow_paths);
   fields.flag("collide_parent_child", &options->collide_parent_child);
   fields.flag("balance_inertia", &options->balance_inertia);
   fields.done();

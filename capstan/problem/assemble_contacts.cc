@@ -58,6 +58,7 @@ void Assembler::add_contacts(int first_group) {
   problem.X.resize(contacts.size());
   problem.contact_mass.resize(contacts.size());
   problem.R_WC.resize(contacts.size());
+  problem.sticking_bias.resize(contacts.size());
   threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) delassus.calc_inverse(w.trees[i]);
   });
@@ -88,6 +89,7 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& gr
   const bool bodies = delassus.has_bodies_only(group);
   const Mat6 W = bodies ? Mat6(Mat6::Zero()) : delassus.calc(group);
   const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
+  const Vec3 sticking_bias = calc_sticking_bias(group.contact_begin, group.contact_end);
   for (int i = group.contact_begin; i < group.contact_end; ++i) {
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
     const Mat3 R = frame_from_z(contacts.normal[i]);
@@ -97,7 +99,8 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& gr
     X.rightCols<3>() = sign * R.transpose();
     const Vec3 W_c = bodies ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
                             : Vec3((X * W).cwiseProduct(X).rowwise().sum());
-    set_contact_law(i, R, X, X * U0, W_c);
+    const bool is_turned = contacts.link_a[i] != contacts.link_a[group.contact_begin];
+    set_contact_law(i, R, X, X * U0, W_c, is_turned ? Vec3(-sticking_bias) : sticking_bias);
   }
 }
 
@@ -123,11 +126,13 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_alone(const ConstraintGroup& gr
   X.leftCols<3>().setIdentity();
   set_contact_law(i, R, X, R.transpose() * U0.tail<3>(),
                   delassus.has_bodies_only(group) ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
-                                                  : delassus.calc_diagonal(group));
+                                                  : delassus.calc_diagonal(group),
+                  calc_sticking_bias(i));
 }
 
 // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
-void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W) {
+void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
+                                const Vec3& sticking_bias_W) {
   const ContactOptions& o = problem.options;
   const ContactMaterial& m = contacts.material[i];
   ContactInput in;
@@ -146,9 +151,14 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   if (m.tensor != nullptr) set_tensor(i, R, &in);
   in.stiction_tolerance = m.stiction_tolerance;
   in.v0 = v0;
+  Vec3& sticking_bias = problem.sticking_bias[i];
+  sticking_bias = R.transpose() * sticking_bias_W;
+  // Where they lead has been looked at already, of those ahead of the touch.
+  if (contacts.kind[i] != ContactKind::touching) sticking_bias.z() = 0;
   in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                              surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
   in.bias.z() = contacts.gap_rate[i];
+  in.bias += sticking_bias;
   // Others have no impulse of the last step; a late pair has its friction where it touched before.
   if (contacts.kind[i] != ContactKind::touching) in.lagged_impulse = 0;
   in.lagged_at_rest = traits(o.law).finds_bounds;

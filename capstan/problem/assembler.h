@@ -102,9 +102,27 @@ struct Assembler {
   void make_contact_group(const ConstraintGroup& group);
   bool is_sphere(int shape) const;
   void make_contact_alone(const ConstraintGroup& group);
-  void set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W);
+  void set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
+                       const Vec3& sticking_bias_W);
   Vec3 surface_velocity(int id, const Vec3& p_W) const;
   void set_tensor(int i, const Mat3& R_WC, ContactInput* in) const;
+
+  // --- Contacts that stick to what goes curved ways (assemble_sticking.cc) ---
+
+  struct SurfaceMotion {  // at a point
+    Vec6 V;               // (angular, linear)
+    Vec3 acceleration;
+  };
+  SurfaceMotion surface_motion(int link, int shape, const Vec3& p_W) const;
+  Vec3 path_acceleration(int link, const Vec3& p_W, const Vec6& V) const;
+  Vec3 wander(int shape, int link, const Vec3& p_W, const Vec3& normal, const Vec3& w_W) const;
+  struct Bend {
+    Vec3 acceleration;
+    double slip, turn;
+  };
+  Bend calc_bend(int contact) const;
+  Vec3 calc_sticking_bias(int contact) const;
+  Vec3 calc_sticking_bias(int contact_begin, int contact_end) const;
 
   // --- Limits, dry friction and tendons (assemble_joints.cc) ---
 

@@ -67,6 +67,7 @@ struct Problem {
   std::vector<ContactData> contacts;  // in the order of Contacts
   std::vector<Mat36> X;               // contact velocity from its group's U
   std::vector<Mat3> R_WC;             // contact frames; z is the normal
+  std::vector<Vec3> sticking_bias;    // part of each contact's bias: its bodies turn (assemble_sticking.cc)
   std::vector<Vec3> contact_mass;     // [kg] that a contact moves, along each axis of its frame: 1 / Delassus
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;

@@ -66,7 +66,8 @@ RigidProblem::RigidProblem(const MatX& J, const VecX& given_free, double dt,
 void RigidProblem::add_contact(const Contacts& contacts, int i, int row, const ConstraintGroup& group) {
   if (contacts.kind[i] == ContactKind::withdrawn) return;
   const ContactMaterial& material = contacts.material[i];
-  const Vec3 surface = problem_->contacts[i].bias.cwiseProduct(Vec3(1, 1, 0));
+  // The models of the field do not know that surfaces turn.
+  const Vec3 surface = (problem_->contacts[i].bias - problem_->sticking_bias[i]).cwiseProduct(Vec3(1, 1, 0));
   RigidBlock block;
   block.row = row;
   block.num_rows = 3;

@@ -273,6 +273,7 @@ struct Options {
   SleepOptions sleep;
   double duration = 5;            // [s] of a run, when the command line does not say
   bool conserve_momentum = true;  // of floating trees and those on a ball joint, exactly (docs/physics.md)
+  bool follow_paths = true;       // contacts that stick know that what they touch turns (docs/physics.md)
   bool collide_parent_child = false;  // shapes of a body against those of its parent (never within one body)
   // Air or water around all bodies, which brakes them as boxes of their inertia (docs/physics.md); 0: none.
   double fluid_density = 0;      // [kg/m^3]

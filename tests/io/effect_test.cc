@@ -202,6 +202,12 @@ std::vector<Case> cases() {
        "{type: revolute, axis: [1, 0, 0], initial_velocity: 3}, shape: {type: box, size: [0.1, 0.1, 0.4], "
        "position: [0, 0.3, 0.2]}}]\n",
        "", "conserve_momentum: false"},
+      {"options/follow_paths",
+       "options: {%}\nshapes: [{type: cylinder, radius: 1, length: 0.2, position: [0, 0, -0.1], "
+       "surface_spin: "
+       "[0, 0, 3]}]\nbodies: [{name: a, position: [0.3, 0, 0.05], joint: {type: free, initial_velocity: [0, "
+       "0.9, 0, 0, 0, 3]}, shape: {type: box, size: [0.1, 0.1, 0.1]}}]\n",
+       "", "follow_paths: false"},
       {"options/collide_parent_child",
        "options: {%}\n" + pendulum("", "",
                                    ", children: [{name: b, position: [0, 0, -0.35], joint: {type: "
