@@ -95,9 +95,9 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
     if (!c.is_point(i)) continue;
     const Vec3 &p = c.p_WC[i], &n = c.normal[i];
     const ContactMaterial& m = c.material[i];
-    fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}", 1e3 * c.distance[i],
-               p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), m.friction, model.shapes[c.shape_a[i]].name,
-               model.shapes[c.shape_b[i]].name);
+    fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}",
+               1e3 * c.distance[i], p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), m.friction,
+               model.shapes[c.shape_a[i]].name, model.shapes[c.shape_b[i]].name);
     if (m.torsional_friction > 0) fmt::print(", torsional {:g} mm", 1e3 * m.torsional_friction);
     if (m.rolling_friction > 0) fmt::print(", rolling {:g} mm", 1e3 * m.rolling_friction);
     fmt::print("\n");

@@ -314,7 +314,7 @@ void set_turning_friction(const Reader& reader, const PairSpec& spec, PairOverri
   Reader::Contact a = contact_of(pair->a), b = contact_of(pair->b);
   if (spec.has_condim) a.condim = b.condim = spec.condim;
   const Frictions of_geoms = combine(a, b);
-  const int condim = a.priority == b.priority ? std::max(a.condim, b.condim)
+  const int condim = a.priority == b.priority  ? std::max(a.condim, b.condim)
                      : a.priority > b.priority ? a.condim
                                                : b.condim;
   if (condim > 3 || spec.has_condim)

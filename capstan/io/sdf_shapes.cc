@@ -115,8 +115,8 @@ std::string share(Scene* scene, Material material) {
   return material.name;
 }
 
-// [m] A patch of radius a that carries its load as a sphere does (Hertz): its torque is (3 pi / 16) a times the
-// friction force.
+// [m] A patch of radius a that carries its load as a sphere does (Hertz): its torque is (3 pi / 16) a times
+// the friction force.
 double read_torsional(Reader& reader, const XmlElement* torsional) {
   const double coefficient = std::max(0.0, number(reader, torsional, "coefficient", 1));
   const double radius = std::max(0.0, number(reader, torsional, "patch_radius", 0));

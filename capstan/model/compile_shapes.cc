@@ -311,7 +311,8 @@ void ModelCompiler::compile_filters() {
     check(pair.friction, 0, "friction");
     check(pair.torsional_friction, 0, "torsional friction");
     check(pair.rolling_friction, 0, "rolling friction");
-    model.has_turning_friction |= pair.torsional_friction.value_or(0) > 0 || pair.rolling_friction.value_or(0) > 0;
+    model.has_turning_friction |=
+        pair.torsional_friction.value_or(0) > 0 || pair.rolling_friction.value_or(0) > 0;
     check(pair.dissipation, 0, "dissipation");
     check(pair.restitution, 0, "restitution");
     if (pair.restitution && *pair.restitution > 1) {

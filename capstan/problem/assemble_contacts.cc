@@ -30,9 +30,8 @@ void Assembler::add_contacts(int first_group) {
     const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
     // One or two contacts have fewer rows apart than together; those on what is not rigid have no common
     // motion.
-    const bool apart =
-        (end - begin <= 2 && !has_turning(begin, end)) || !is_tree(contacts.link_a[begin]) ||
-        !is_tree(contacts.link_b[begin]);
+    const bool apart = (end - begin <= 2 && !has_turning(begin, end)) || !is_tree(contacts.link_a[begin]) ||
+                       !is_tree(contacts.link_b[begin]);
     for (int i = begin, next; i < end; i = next) {
       for (next = i + 1; next < end && (!apart || !contacts.is_point(next));) ++next;
       ConstraintGroup group = begin_group(apart && next == i + 1 ? 3 : 6);
@@ -42,6 +41,9 @@ void Assembler::add_contacts(int first_group) {
       const auto [link_a, link_b] = links_of(i);
       declare_point(&group, link_a, contacts.p_WC[i]);
       declare_point(&group, link_b, contacts.p_WC[i]);
+      if (apart && group.num_rows == 6) {
+        for (const int link : {link_a, link_b}) declare_turn(&group, link, contacts.p_WC[i]);
+      }
       problem.groups.push_back(group);
     }
   }

@@ -11,8 +11,16 @@ constexpr double kDefaultArm = 1;     // [m] where the point cannot move
 }  // namespace
 
 bool Assembler::has_turning(int begin, int end) const {
-  return model.has_turning_friction && std::any_of(contacts.rows.begin() + begin, contacts.rows.begin() + end,
-                                                   [](ContactRows rows) { return rows != ContactRows::point; });
+  return model.has_turning_friction &&
+         std::any_of(contacts.rows.begin() + begin, contacts.rows.begin() + end,
+                     [](ContactRows rows) { return rows != ContactRows::point; });
+}
+
+// What is not of a tree turns as two points beside p_W say (add_point), which may have more parts than p_W.
+void Assembler::declare_turn(ConstraintGroup* group, int link, const Vec3& p_W) {
+  if (is_tree(link)) return;
+  const Mat3& R = motion.placement.X_WL[link].R;
+  for (int k = 0; k < 2; ++k) declare_point(group, link, p_W + R.col(k));
 }
 
 // Entry i of the group, which follows its point by `back`; W is that of the group, v0 the velocity of the
@@ -36,11 +44,14 @@ void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, con
   in.stiction_tolerance = m.stiction_tolerance;
   in.w_t = turns ? arm * arm * w_turn : 1;
   in.sigma = o.sigma;
-  in.bias = arm * select(Vec3(R.transpose() * (surface_spin(contacts.shape_b[i]) - surface_spin(contacts.shape_a[i]))));
+  in.bias =
+      arm *
+      select(Vec3(R.transpose() * (surface_spin(contacts.shape_b[i]) - surface_spin(contacts.shape_a[i]))));
   if (traits(o.law).lags || traits(o.law).finds_bounds) {
     in.lagged_impulse = problem.contacts[point].normal_impulse;
   } else {
-    const bool touches = contacts.kind[i] == ContactKind::touching || contacts.kind[i] == ContactKind::gliding;
+    const bool touches =
+        contacts.kind[i] == ContactKind::touching || contacts.kind[i] == ContactKind::gliding;
     Vec3 gamma = Vec3::Zero();
     if (touches) evaluate(o.law, o.normal_law, problem.contacts[point], v0, nullptr, &gamma, nullptr);
     in.lagged_impulse = gamma.z();
@@ -49,7 +60,8 @@ void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, con
   problem.turning[i] = {arm, back};
   Mat36& X = problem.X[i];
   X.setZero();
-  for (int k = 0; k < (rolls ? 2 : 1); ++k) X.block<1, 3>(k, 0) = sign * arm * R.col(rolls ? k : 2).transpose();
+  for (int k = 0; k < (rolls ? 2 : 1); ++k)
+    X.block<1, 3>(k, 0) = sign * arm * R.col(rolls ? k : 2).transpose();
   problem.contact_mass[i] = Vec3::Constant(1 / in.w_t);
   problem.R_WC[i] = R;
 }

@@ -106,8 +106,8 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
         const Vec3 gamma = answer.impulse[i];
         const Vec3 impulse_W = R * (arm * (rolls ? gamma : Vec3(0, 0, gamma.x())));
         const Vec3 turn = arm * relative(i, [&](int link) {
-          return angular_velocity(model, placement, w->velocity.V, *answer.v, link, p);
-        });
+                            return angular_velocity(model, placement, w->velocity.V, *answer.v, link, p);
+                          });
         const Vec3 velocity = rolls ? Vec3(turn.x(), turn.y(), 0) : Vec3(turn.z(), 0, 0);
         add_turning_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
         add_turning_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
@@ -116,16 +116,16 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
         Law::evaluate(data, velocity, &cost, &expected, nullptr);
         r->cost += cost;
         r->law = std::max(r->law, (gamma - expected).norm());
-        r->cone_violation = std::max(r->cone_violation, gamma.norm() - data.mu_xx * answer.impulse[i - problem.turning[i].back].z());
+        r->cone_violation = std::max(
+            r->cone_violation, gamma.norm() - data.mu_xx * answer.impulse[i - problem.turning[i].back].z());
         const double work = gamma.dot(velocity + data.bias);
         taken -= work;
         r->friction_gain = std::max(r->friction_gain, work);
         continue;
       }
       const Vec3 gamma = answer.impulse[i], impulse_W = R * gamma;
-      const Vec3 velocity = relative(i, [&](int link) {
-        return point_velocity(model, placement, w->velocity.V, *answer.v, link, p);
-      });
+      const Vec3 velocity = relative(
+          i, [&](int link) { return point_velocity(model, placement, w->velocity.V, *answer.v, link, p); });
       add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
       add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
       Vec3 expected;

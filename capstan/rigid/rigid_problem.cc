@@ -65,6 +65,7 @@ RigidProblem::RigidProblem(const MatX& J, const VecX& given_free, double dt,
 
 // Friction against turning: each row between bounds by the normal impulse that is known before the step.
 void RigidProblem::add_turning(const Contacts& contacts, int i, int row, const ConstraintGroup& group) {
+  if (options_.model == RigidModel::frictionless) return;
   const ContactData& data = problem_->contacts[i];
   const int num_rows = contacts.rows[i] == ContactRows::rolling ? 2 : 1;
   for (int r = 0; r < num_rows; ++r) {

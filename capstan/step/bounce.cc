@@ -294,7 +294,8 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         const double slowest = kOfGravity * std::abs(gap.acceleration) * dt;
         if (touch.speed <= std::max(m.restitution_threshold, slowest)) continue;
         if (gap.end(theta, dt) >= 0) {  // in a later step: nothing brakes it before
-          for (int k = i; m.restitution > 0 && k < group.contact_end && (k == i || !contacts.is_point(k)); ++k)
+          for (int k = i; m.restitution > 0 && k < group.contact_end && (k == i || !contacts.is_point(k));
+               ++k)
             make_inert(&whole->contacts[k]);
           continue;
         }

@@ -110,7 +110,8 @@ void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<Patch
       patch.centre_W /= patch.normal_force;
       for (std::size_t i = begin; i < end; ++i) {
         if (presses(forces[i]))
-          patch.moment_W += cross(Vec3(forces[i].p_W - patch.centre_W), forces[i].force_W()) + forces[i].torque_W;
+          patch.moment_W +=
+              cross(Vec3(forces[i].p_W - patch.centre_W), forces[i].force_W()) + forces[i].torque_W;
       }
       patches->push_back(patch);
     }

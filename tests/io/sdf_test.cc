@@ -68,9 +68,10 @@ TEST_F(Sdf, SameMotionAsTheUrdf) {
 // Hertz: the torque of a patch of radius a is 3 pi / 16 mu a times its load.
 TEST_F(Sdf, TorsionalFriction) {
   const auto length = [&](const std::string& torsional) {
-    return read("<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><sphere>"
-                "<radius>0.1</radius></sphere></geometry><surface><friction><torsional>" +
-                torsional + "</torsional></friction></surface></collision></link></model>")
+    return read(
+               "<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><sphere>"
+               "<radius>0.1</radius></sphere></geometry><surface><friction><torsional>" +
+               torsional + "</torsional></friction></surface></collision></link></model>")
         .materials.at(0)
         .torsional_friction;
   };

@@ -71,7 +71,7 @@ TEST(Turning, RollingFrictionHasNoDirection) {
     run.state.v.segment<3>(3) = speed / kRadius * Vec3(-u.y(), u.x(), 0);
     run.go(2);
     const Vec3 way(run.state.q[0], run.state.q[1], 0);
-    EXPECT_NEAR(way.cross(u).z(), 0, 1e-6) << angle;
+    EXPECT_NEAR(cross(way, u).z(), 0, 1e-6) << angle;
     if (angle == 0) first = way.norm();
     EXPECT_NEAR(way.norm(), first, 1e-6) << angle;
   }
@@ -108,8 +108,9 @@ TEST(Turning, ASlopeHoldsAMarble) {
         const double q0 = run.state.q[0], v0 = run.state.v[0];
         run.go(1);
         if (part < 1) {
-          // It creeps with the stiction tolerance, 1e-6 m/s q / sqrt(1 - q^2).
-          EXPECT_LT(std::abs(run.state.q[0] - q0), 5e-6) << traits(law).name << " " << dt;
+          // It creeps at max(1e-6 m/s, sigma w mu n0) q / sqrt(1 - q^2); the second, 5e-6 m/s at 10 ms, is of
+          // the laws with sigma.
+          EXPECT_LT(std::abs(run.state.q[0] - q0), 1e-5) << traits(law).name << " " << dt;
         } else {
           const double a = kGravity * (std::sin(slope) - c / kRadius * std::cos(slope)) / 1.4;
           EXPECT_NEAR(run.state.v[0] - v0, a, 0.01 * a) << traits(law).name << " " << dt;
@@ -133,7 +134,9 @@ TEST(Turning, BallsThatSpinAgainstEachOtherKeepTheirAngularMomentum) {
     run.state.v[3] = 10;
     run.state.v[10] = 1;  // about y
     double last = kInfinity;
-    const auto angular_momentum = [&] { return Vec3(calc_mechanics(run.model, run.state).momentum.head<3>()); };
+    const auto angular_momentum = [&] {
+      return Vec3(calc_mechanics(run.model, run.state).momentum.head<3>());
+    };
     const Vec3 before = angular_momentum();
     for (int i = 0; i < 250; ++i) {
       run.input.body_forces.clear();
@@ -199,7 +202,7 @@ TEST(Turning, ForcesAndJudgeTellTheTorques) {
     std::vector<BodyPairForce> pairs;
     sum_contact_forces(run.model, forces, &pairs);
     EXPECT_NEAR(pairs.at(0).torque_W.z(),
-                forces[0].torque_W.z() + forces[0].p_W.cross(forces[0].force_W()).z(), 1e-12);
+                forces[0].torque_W.z() + cross(forces[0].p_W, forces[0].force_W()).z(), 1e-12);
   }
 }
 
@@ -246,9 +249,11 @@ TEST(Turning, AnImpactTakesSpin) {
 TEST(Turning, RigidModelsHaveIt) {
   const double c = 2e-3, spin = 20, speed = 0.5, dt = 0.005;
   for (const RigidModelTraits& traits : kRigidModels) {
+    const RigidModel id = static_cast<RigidModel>(&traits - kRigidModels.data());
+    if (id == RigidModel::frictionless) continue;
     Simulation run(ball_on_plane(c, c), dt, ContactLaw::coulomb);
     run.options.rigid.is_on = true;
-    run.options.rigid.options.model = static_cast<RigidModel>(&traits - kRigidModels.data());
+    run.options.rigid.options.model = id;
     run.go(0.1);
     run.state.v[0] = speed;
     run.state.v[4] = speed / kRadius;
@@ -256,6 +261,7 @@ TEST(Turning, RigidModelsHaveIt) {
     const double time = 0.3;
     run.go(time);
     EXPECT_NEAR(run.state.v[5], spin - c * kGravity / kInertia * time, 0.02 * spin) << traits.name;
+    if (id == RigidModel::viscous || id == RigidModel::viscous_explicit) continue;  // they never hold
     EXPECT_NEAR(run.state.v[4] * kRadius, speed - c * kGravity / kRadius / 1.4 * time, 0.02 * speed)
         << traits.name;
     run.go(2.5);
