@@ -52,8 +52,9 @@ void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, con
   } else {
     const bool touches =
         contacts.kind[i] == ContactKind::touching || contacts.kind[i] == ContactKind::gliding;
-    Vec3 gamma = Vec3::Zero();
-    if (touches) evaluate(o.law, o.normal_law, problem.contacts[point], v0, nullptr, &gamma, nullptr);
+    Vec3 gamma = Vec3::Zero(), at = v0;
+    at.z() = std::max(at.z(), 0.0);  // an impact tells too much
+    if (touches) evaluate(o.law, o.normal_law, problem.contacts[point], at, nullptr, &gamma, nullptr);
     in.lagged_impulse = gamma.z();
   }
   problem.contacts[i] = make_turning(o.law, in);
