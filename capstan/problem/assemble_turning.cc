@@ -23,6 +23,23 @@ void Assembler::declare_turn(ConstraintGroup* group, int link, const Vec3& p_W) 
   for (int k = 0; k < 2; ++k) declare_point(group, link, p_W + R.col(k));
 }
 
+// Of a point under sap or similar, from its velocity before the step: that of its depth; or, where it glides
+// above the surface, that of its law, up to its own weight. (What comes in fast, or begins to slide, would be
+// pushed out by far more than what it will be.)
+double Assembler::guess_normal_impulse(int point, const Vec3& v0) const {
+  const ContactKind kind = contacts.kind[point];
+  if (kind != ContactKind::touching && kind != ContactKind::gliding) return 0;
+  const ContactOptions& o = problem.options;
+  const ContactData& d = problem.contacts[point];
+  const auto impulse_at = [&](double x, double y) {
+    Vec3 gamma;
+    evaluate(o.law, o.normal_law, d, Vec3(x, y, std::max(v0.z(), 0.0)), nullptr, &gamma, nullptr);
+    return gamma.z();
+  };
+  const double weight = dt * model.options.gravity.norm() * problem.contact_mass[point].z();
+  return std::max(impulse_at(-d.bias.x(), -d.bias.y()), std::min(impulse_at(v0.x(), v0.y()), weight));
+}
+
 // Entry i of the group, which follows its point by `back`; W is that of the group, v0 the velocity of the
 // point before the step.
 void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, const Vec3& v0) {
@@ -50,12 +67,7 @@ void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, con
   if (traits(o.law).lags || traits(o.law).finds_bounds) {
     in.lagged_impulse = problem.contacts[point].normal_impulse;
   } else {
-    const bool touches =
-        contacts.kind[i] == ContactKind::touching || contacts.kind[i] == ContactKind::gliding;
-    Vec3 gamma = Vec3::Zero(), at = v0;
-    at.z() = std::max(at.z(), 0.0);  // an impact tells too much
-    if (touches) evaluate(o.law, o.normal_law, problem.contacts[point], at, nullptr, &gamma, nullptr);
-    in.lagged_impulse = gamma.z();
+    in.lagged_impulse = guess_normal_impulse(point, v0);
   }
   problem.contacts[i] = make_turning(o.law, in);
   problem.turning[i] = {arm, back};

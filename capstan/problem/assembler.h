@@ -107,6 +107,7 @@ struct Assembler {
   bool has_turning(int begin, int end) const;  // assemble_turning.cc
   void declare_turn(ConstraintGroup* group, int link, const Vec3& p_W);
   void set_turning_law(int i, int back, double sign, const Mat6& W, const Vec3& v0);
+  double guess_normal_impulse(int point, const Vec3& v0) const;
   Vec3 surface_spin(int id) const;
   void set_tensor(int i, const Mat3& R_WC, ContactInput* in) const;
 
