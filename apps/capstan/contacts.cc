@@ -33,7 +33,7 @@ std::vector<Patch> find_patches(const Contacts& c) {
     f.p_W = c.p_WC[i];
     f.normal_W = c.normal[i];
     f.area = c.material[i].area;
-    if (f.area > 0) f.normal_force = c.material[i].stiffness * std::max(0.0, -c.distance[i]);
+    if (f.area > 0 && c.is_point(i)) f.normal_force = c.material[i].stiffness * std::max(0.0, -c.distance[i]);
   }
   std::vector<PatchForce> sums;
   sum_patch_forces(forces, &sums);
@@ -69,12 +69,15 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
   if (json) {
     Json list = Json::array();
     for (int i = 0; i < c.size(); ++i) {
+      if (!c.is_point(i)) continue;
       list.push_back({{"shape_a", model.shapes[c.shape_a[i]].name},
                       {"shape_b", model.shapes[c.shape_b[i]].name},
                       {"distance", c.distance[i]},
                       {"point", to_json(c.p_WC[i])},
                       {"normal", to_json(c.normal[i])},
                       {"friction", c.material[i].friction},
+                      {"torsional_friction", c.material[i].torsional_friction},
+                      {"rolling_friction", c.material[i].rolling_friction},
                       {"area", c.material[i].area},
                       {"stiffness", std::isfinite(c.material[i].stiffness) ? Json(c.material[i].stiffness)
                                                                            : Json(nullptr)}});
@@ -83,16 +86,21 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
     fmt::print("{}\n", all.dump(2));
     return;
   }
-  fmt::print("{} contact{} between {} pair{} of links (distances in mm, below 0: overlap)\n", c.size(),
-             c.size() == 1 ? "" : "s", c.num_groups(), c.num_groups() == 1 ? "" : "s");
+  fmt::print("{} contact{} between {} pair{} of links (distances in mm, below 0: overlap)\n", c.num_points(),
+             c.num_points() == 1 ? "" : "s", c.num_groups(), c.num_groups() == 1 ? "" : "s");
   if (c.size() == 0) return;
   fmt::print("{:>10}  {:>27}  {:>23}  {:>5}  {}\n", "distance", "point [m]", "normal from a to b", "mu",
              "shapes a, b");
   for (int i = 0; i < c.size(); ++i) {
+    if (!c.is_point(i)) continue;
     const Vec3 &p = c.p_WC[i], &n = c.normal[i];
-    fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}\n",
-               1e3 * c.distance[i], p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), c.material[i].friction,
+    const ContactMaterial& m = c.material[i];
+    fmt::print("{:10.4f}  {:8.4f} {:8.4f} {:8.4f}  {:7.4f} {:7.4f} {:7.4f}  {:5.3g}  {}, {}",
+               1e3 * c.distance[i], p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), m.friction,
                model.shapes[c.shape_a[i]].name, model.shapes[c.shape_b[i]].name);
+    if (m.torsional_friction > 0) fmt::print(", torsional {:g} mm", 1e3 * m.torsional_friction);
+    if (m.rolling_friction > 0) fmt::print(", rolling {:g} mm", 1e3 * m.rolling_friction);
+    fmt::print("\n");
   }
 }
 

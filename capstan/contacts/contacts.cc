@@ -53,12 +53,14 @@ void resize(int size, Contacts* c) {
   c->feature.resize(size);
   c->material.resize(size);
   c->kind.resize(size);
+  c->rows.resize(size);
   c->is_reused.resize(size);
 }
 
 // The first `num_old` of the contacts are those of the last step.
 void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& p,
-                 const ContactMaterial& material, ContactKind kind, int i, int num_old, Contacts* c) {
+                 const ContactMaterial& material, ContactKind kind, ContactRows rows, int i, int num_old,
+                 Contacts* c) {
   const ModelShape &a = model.shapes[shape_a], &b = model.shapes[shape_b];
   // The softer side yields more: the contact is nearer to the surface of the stiffer one. Apart, what
   // bounces off the world does so at its own surface; balls that bounce off each other do at both
@@ -73,7 +75,8 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   const Vec3 p_WC = p.p_A + share * (p.p_B - p.p_A);
   c->is_reused[i] = i < num_old && c->shape_a[i] == shape_a && c->shape_b[i] == shape_b &&
                     c->feature[i] == p.feature && c->distance[i] == p.distance && c->p_WC[i] == p_WC &&
-                    c->normal[i] == p.normal && c->material[i] == material && c->kind[i] == kind;
+                    c->normal[i] == p.normal && c->material[i] == material && c->kind[i] == kind &&
+                    c->rows[i] == rows;
   c->shape_a[i] = shape_a;
   c->shape_b[i] = shape_b;
   c->link_a[i] = a.link;
@@ -85,6 +88,28 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   c->feature[i] = p.feature;
   c->material[i] = material;
   c->kind[i] = kind;
+  c->rows[i] = rows;
+}
+
+void copy_contact(int from, ContactRows rows, int to, Contacts* c) {
+  const auto copy = [&](auto& list) { list[to] = list[from]; };
+  copy(c->shape_a), copy(c->shape_b), copy(c->link_a), copy(c->link_b), copy(c->p_WC), copy(c->normal);
+  copy(c->distance), copy(c->gap_rate), copy(c->feature), copy(c->material), copy(c->kind);
+  copy(c->is_reused);
+  c->rows[to] = rows;
+}
+
+// How many entries follow a point of this material, and which; `rows` may be null.
+int turning_rows_of(const ContactMaterial& material, ContactRows* rows) {
+  int n = 0;
+  const auto add = [&](double friction, ContactRows kind) {
+    if (!(friction > 0)) return;
+    if (rows != nullptr) rows[n] = kind;
+    ++n;
+  };
+  add(material.rolling_friction, ContactRows::rolling);
+  add(material.torsional_friction, ContactRows::torsional);
+  return n;
 }
 
 using Hit = CollisionWorkspace::Hit;
@@ -114,7 +139,15 @@ const char* contact_kind_name(ContactKind kind) {
 }
 
 int Contacts::count(ContactKind of_kind) const {
-  return static_cast<int>(std::count(kind.begin(), kind.end(), of_kind));
+  int n = 0;
+  for (int i = 0; i < size(); ++i) n += kind[i] == of_kind && is_point(i);
+  return n;
+}
+
+int Contacts::num_points() const {
+  int n = 0;
+  for (int i = 0; i < size(); ++i) n += kind[i] != ContactKind::withdrawn && is_point(i);
+  return n;
 }
 
 // Covered points go if the pair has others, or is apart; else they are what they would be against what covers
@@ -208,6 +241,19 @@ static void drop_covered_hits(CollisionWorkspace* w) {
   w->order.erase(end, w->order.end());
 }
 
+// What turns about a point comes after it.
+static void add_turning(CollisionWorkspace* w) {
+  w->order_scratch.clear();
+  for (const CollisionWorkspace::Place& place : w->order) {
+    const Hit& hit = w->hits[place.hit];
+    ContactRows rows[2];
+    const int n = turning_rows_of(w->blocks[hit.block].materials[hit.material], rows);
+    w->order_scratch.push_back(place);
+    for (int k = 0; k < n; ++k) w->order_scratch.push_back({place.links, place.hit, rows[k]});
+  }
+  std::swap(w->order, w->order_scratch);
+}
+
 void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, Contacts* c) {
   w->order.resize(w->hits.size());
   for (int i = 0; i < static_cast<int>(w->hits.size()); ++i) {
@@ -231,6 +277,7 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
     std::swap(w->order, w->order_scratch);
   }
   drop_covered_hits(w);
+  if (model.has_turning_friction) add_turning(w);
   const int n = static_cast<int>(w->order.size());
   c->group_begin.clear();
   for (int i = 0; i < n; ++i) {
@@ -243,11 +290,11 @@ void gather(const Model& model, const Threads& threads, CollisionWorkspace* w, C
     for (int i = begin; i < end; ++i) {
       const Hit& hit = w->hits[w->order[i].hit];
       c->is_reused[i] = hit.is_reused && i < num_old && c->shape_a[i] == hit.shape_a &&
-                        c->shape_b[i] == hit.shape_b &&
+                        c->shape_b[i] == hit.shape_b && c->rows[i] == w->order[i].rows &&
                         c->feature[i] == w->blocks[hit.block].points[hit.point].feature;
       if (c->is_reused[i] != 0) continue;
       set_contact(model, hit.shape_a, hit.shape_b, w->blocks[hit.block].points[hit.point],
-                  w->blocks[hit.block].materials[hit.material], hit.kind, i, num_old, c);
+                  w->blocks[hit.block].materials[hit.material], hit.kind, w->order[i].rows, i, num_old, c);
     }
   });
 }
@@ -256,7 +303,22 @@ void add_late_contact(const Model& model, int shape_a, int shape_b, const Contac
                       const ContactMaterial& material, Contacts* c) {
   const int i = c->size();
   resize(i + 1, c);
-  set_contact(model, shape_a, shape_b, p, material, ContactKind::late, i, 0, c);
+  set_contact(model, shape_a, shape_b, p, material, ContactKind::late, ContactRows::point, i, 0, c);
+}
+
+void end_late_group(Contacts* c) {
+  const int begin = c->group_begin.back(), end = c->size();
+  int to = end;
+  for (int i = begin; i < end; ++i) to += turning_rows_of(c->material[i], nullptr);
+  if (to > end) {
+    resize(to, c);
+    for (int i = end - 1; i >= begin; --i) {  // from the last one on, each to its place
+      ContactRows rows[2];
+      for (int k = turning_rows_of(c->material[i], rows); k-- > 0;) copy_contact(i, rows[k], --to, c);
+      copy_contact(i, ContactRows::point, --to, c);
+    }
+  }
+  c->group_begin.push_back(c->size());
 }
 
 void spread_gap(const Model& model, double dt, int i, Contacts* c) {
@@ -291,6 +353,8 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
                                 : share_a * ma.relaxation_time + (1 - share_a) * mb.relaxation_time;
   const double sum = ma.friction + mb.friction;
   m.friction = sum > 0 ? 2 * ma.friction * mb.friction / sum : 0;
+  m.torsional_friction = std::max(ma.torsional_friction, mb.torsional_friction);
+  m.rolling_friction = std::max(ma.rolling_friction, mb.rolling_friction);
   m.stiction_tolerance = std::min(ma.stiction_tolerance, mb.stiction_tolerance);
   const Material& bouncier = ma.restitution < mb.restitution ? mb : ma;
   m.restitution = bouncier.restitution;
@@ -309,6 +373,8 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
     m.dissipation = o.dissipation.value_or(m.dissipation);
     m.relaxation_time = o.relaxation_time.value_or(m.relaxation_time);
     m.friction = o.friction.value_or(m.friction);
+    m.torsional_friction = o.torsional_friction.value_or(m.torsional_friction);
+    m.rolling_friction = o.rolling_friction.value_or(m.rolling_friction);
     m.restitution = o.restitution.value_or(m.restitution);
     m.margin = o.margin.value_or(m.margin);
     if (o.friction_tensor) {

@@ -26,6 +26,8 @@ struct ContactMaterial {
   double dissipation = 0;            // Hunt-Crossley d [s/m]: each weighted by the other's stiffness share
   double relaxation_time = 0;        // tau_d [s]; negative: the time step
   double friction = 0;               // mu: 2 mu_a mu_b / (mu_a + mu_b)
+  double torsional_friction = 0;     // [m]: the larger
+  double rolling_friction = 0;       // [m]: the larger
   double stiction_tolerance = 0;     // v_s [m/s]: the smaller
   double restitution = 0;            // e: the larger
   double restitution_threshold = 0;  // [m/s]: that of the larger e
@@ -49,6 +51,14 @@ enum class ContactKind : std::uint8_t {
 };
 const char* contact_kind_name(ContactKind kind);
 
+// What of the relative motion of two bodies an entry of Contacts stands for. Those that turn follow their
+// point, whose normal impulse limits them; they have its place, material and kind.
+enum class ContactRows : std::uint8_t {
+  point,      // the velocity of the point of contact
+  rolling,    // the angular velocity about its tangents
+  torsional,  // about its normal
+};
+
 // Structure of arrays, one entry for each contact.
 struct Contacts {
   std::vector<int> shape_a, shape_b;   // shape_a < shape_b
@@ -60,6 +70,7 @@ struct Contacts {
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
   std::vector<ContactKind> kind;
+  std::vector<ContactRows> rows;
   std::vector<char> is_reused;  // it is that of the last collide(), in the same place; never for late ones
 
   // Groups: contacts [group_begin[g], group_begin[g+1]) are between the same two links.
@@ -69,6 +80,8 @@ struct Contacts {
   int late_begin = 0;
 
   int size() const { return static_cast<int>(distance.size()); }
+  bool is_point(int i) const { return rows[i] == ContactRows::point; }
+  int num_points() const;  // that are not withdrawn
   int count(ContactKind of_kind) const;
   int num_groups() const { return static_cast<int>(group_begin.size()) - 1; }
 };
@@ -135,6 +148,7 @@ struct CollisionWorkspace {
   struct Place {
     std::uint64_t links;  // the lower one, then the higher one
     int hit;
+    ContactRows rows = ContactRows::point;
   };
   std::vector<Place> order, order_scratch;  // of contacts
   std::vector<Waiting> waiting;             // likewise
@@ -188,9 +202,10 @@ unsigned parts_met_by(SurfacePart part);
 // Pose of a shape in the world.
 Transform shape_pose(const Model& model, const Placement& placement, int shape);
 
-// Appends a late contact between two shapes; groups are the caller's matter.
+// Appends a late contact between two shapes; end_late_group() ends its group.
 void add_late_contact(const Model& model, int shape_a, int shape_b, const ContactPoint& point,
                       const ContactMaterial& material, Contacts* contacts);
+void end_late_group(Contacts* contacts);
 
 // Where shapes that are apart turn into each other, the gap of their contact, linear in the velocities of its
 // point, begins far below zero and seems to open: what dissipates would take that for a rebound. Such a gap

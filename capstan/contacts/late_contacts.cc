@@ -289,7 +289,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
         spread_gap(model, dt, contacts->size() - 1, contacts);
       }
       if (!w->met.empty()) {
-        contacts->group_begin.push_back(contacts->size());
+        end_late_group(contacts);
         continue;
       }
     }
@@ -306,7 +306,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       distance = start < kInfinity ? start : std::max(0.0, point.distance - dt * rate);
       contacts->gap_rate.back() = (point.distance - distance) / dt - rate;
     }
-    contacts->group_begin.push_back(contacts->size());
+    end_late_group(contacts);
   }
   return contacts->size() > before;
 }

@@ -23,7 +23,8 @@ ContactLog::ContactLog(const std::string& path) : path_(path), file_(std::fopen(
   text_ =
       "time [s],body_a,body_b,shape_a,shape_b,x [m],y [m],z [m],normal.x [1],normal.y [1],normal.z [1],"
       "distance [m],normal_force [N],friction.x [N],friction.y [N],friction.z [N],"
-      "slip.x [m/s],slip.y [m/s],slip.z [m/s],region,kind,area [m^2]\n";
+      "slip.x [m/s],slip.y [m/s],slip.z [m/s],region,kind,area [m^2],"
+      "torque.x [N m],torque.y [N m],torque.z [N m]\n";
   write();
 }
 
@@ -47,8 +48,10 @@ void ContactLog::append(const Model& model, double time, const Workspace& worksp
     fmt::format_to(out, ",{},{}", f.distance, f.normal_force);
     vector(f.friction_W);
     vector(f.slip_W);
-    fmt::format_to(out, ",{},{},{}\n", kRegionNames[static_cast<int>(f.region)], contact_kind_name(f.kind),
+    fmt::format_to(out, ",{},{},{}", kRegionNames[static_cast<int>(f.region)], contact_kind_name(f.kind),
                    f.area);
+    vector(f.torque_W);
+    text_ += '\n';
   }
   num_rows_ += static_cast<long>(forces_.size());
   if (text_.size() > kBufferBytes) write();

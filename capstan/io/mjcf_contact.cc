@@ -113,20 +113,40 @@ std::string find_or_add_material(Reader& reader, Material material, const Reader
   return all.back().name;
 }
 
+namespace {
+
+// What acts between two geoms.
+struct Frictions {
+  double friction, torsional, rolling;
+  bool operator==(const Frictions&) const = default;
+};
+
+// MuJoCo takes the larger friction of two geoms, each of its three numbers, and those that the larger condim
+// has; or all of the geom with the higher priority.
+Frictions combine(const Reader::Contact& a, const Reader::Contact& b) {
+  if (a.priority != b.priority) return a.priority > b.priority ? combine(a, a) : combine(b, b);
+  const int condim = std::max(a.condim, b.condim);
+  return {condim > 1 ? std::max(a.friction, b.friction) : 0,
+          condim > 3 ? std::max(a.torsional_friction, b.torsional_friction) : 0,
+          condim > 4 ? std::max(a.rolling_friction, b.rolling_friction) : 0};
+}
+
+void set_friction(const Frictions& f, Material* material) {
+  material->friction = f.friction;
+  material->torsional_friction = f.torsional;
+  material->rolling_friction = f.rolling;
+}
+
+}  // namespace
+
 // Geoms that say the same share a material. MuJoCo's friction is 1 where nothing is written; stiffness and
 // dissipation then stay our defaults.
 std::string material_of(Reader& reader, const XmlElement* element, const GeomSpec& geom) {
   XmlFiles& xml = reader.xml;
   Material material;
-  Reader::Contact contact{geom.friction, geom.condim == 1 ? 1 : 3, geom.priority};
-  material.friction = geom.condim == 1 ? 0 : geom.friction;
-  const bool collides = geom.contype != 0 || geom.conaffinity != 0;
-  if (geom.condim > 3 && collides && xml.once(fmt::format("condim {}", geom.condim))) {
-    xml.diagnostics()->not_understood(
-        xml.where(element, "condim"),
-        fmt::format("condim {} adds {} friction, which is not simulated; sliding friction is", geom.condim,
-                    geom.condim == 4 ? "torsional" : "torsional and rolling"));
-  }
+  Reader::Contact contact{geom.friction, geom.torsional_friction, geom.rolling_friction, geom.condim,
+                          geom.priority};
+  set_friction(combine(contact, contact), &material);
   if (geom.has_sol) {
     contact.has_sol = true;
     contact.solref = geom.solref;
@@ -213,8 +233,7 @@ void settle_loads(Reader& reader) {
   }
 }
 
-// MuJoCo takes the larger friction of two geoms (that of the higher priority, when they differ), and friction
-// at all when either has condim 3 or more. Ours is a mean; overrides say where the two rules differ.
+// Overrides say where MuJoCo's rule and ours differ, whose sliding friction is a mean.
 void combine_materials(Reader& reader) {
   Scene& scene = reader.scene;
   const std::size_t n = scene.materials.size();
@@ -231,21 +250,21 @@ void combine_materials(Reader& reader) {
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = i + 1; j < n; ++j) {
       const Reader::Contact &a = reader.contacts[i], &b = reader.contacts[j];
-      double friction = 0;
-      if (a.priority != b.priority) {
-        friction = a.priority > b.priority ? scene.materials[i].friction : scene.materials[j].friction;
-      } else if (std::max(a.condim, b.condim) > 1) {
-        friction = std::max(a.friction, b.friction);
-      }
-      const double fa = scene.materials[i].friction, fb = scene.materials[j].friction;
-      const double ours = fa + fb > 0 ? 2 * fa * fb / (fa + fb) : 0;
-      if (friction == ours) continue;
+      const Frictions theirs = combine(a, b);
+      const Material &ma = scene.materials[i], &mb = scene.materials[j];
+      const double fa = ma.friction, fb = mb.friction;
+      const Frictions ours{fa + fb > 0 ? 2 * fa * fb / (fa + fb) : 0,
+                           std::max(ma.torsional_friction, mb.torsional_friction),
+                           std::max(ma.rolling_friction, mb.rolling_friction)};
+      if (theirs == ours) continue;
       PairOverride pair;
       pair.kind = PairOverride::Kind::materials;
       pair.a = scene.materials[i].name;
       pair.b = scene.materials[j].name;
       pair.where = scene.materials[j].where;
-      pair.friction = friction;
+      pair.friction = theirs.friction;
+      if (theirs.torsional != ours.torsional) pair.torsional_friction = theirs.torsional;
+      if (theirs.rolling != ours.rolling) pair.rolling_friction = theirs.rolling;
       scene.pairs.push_back(pair);
     }
   }
@@ -283,6 +302,27 @@ void let_collide(Reader& reader, const XmlElement* element, ShapeInstance* a, Sh
   a->collides = b->collides = true;
 }
 
+// What the pair says of them, else its geoms, where its condim has them.
+void set_turning_friction(const Reader& reader, const PairSpec& spec, PairOverride* pair) {
+  const auto contact_of = [&](const std::string& geom) -> Reader::Contact {
+    const std::string& name = reader.scene.shapes[reader.shape_index.at(geom)].material;
+    for (std::size_t i = 0; i < reader.contacts.size(); ++i) {
+      if (reader.scene.materials[i].name == name) return reader.contacts[i];
+    }
+    return {};
+  };
+  Reader::Contact a = contact_of(pair->a), b = contact_of(pair->b);
+  if (spec.has_condim) a.condim = b.condim = spec.condim;
+  const Frictions of_geoms = combine(a, b);
+  const int condim = a.priority == b.priority  ? std::max(a.condim, b.condim)
+                     : a.priority > b.priority ? a.condim
+                                               : b.condim;
+  if (condim > 3 || spec.has_condim)
+    pair->torsional_friction = condim > 3 ? spec.torsional_friction.value_or(of_geoms.torsional) : 0;
+  if (condim > 4 || spec.has_condim)
+    pair->rolling_friction = condim > 4 ? spec.rolling_friction.value_or(of_geoms.rolling) : 0;
+}
+
 void read_pair(Reader& reader, const XmlElement* element) {
   XmlFiles& xml = reader.xml;
   PairSpec spec = find_class(reader, element, "").pair;
@@ -304,6 +344,7 @@ void read_pair(Reader& reader, const XmlElement* element) {
       continue;  // left out, said there
     pair.friction = spec.friction;
     if (spec.has_condim && spec.condim == 1) pair.friction = 0;
+    set_turning_friction(reader, spec, &pair);
     pair.margin = spec.margin;
     if (spec.has_sol) {
       pair.relaxation_time = map_solver_parameters(spec.solref, spec.solimp).relaxation_time;

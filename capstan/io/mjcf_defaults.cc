@@ -4,6 +4,8 @@
 // the one it names, else the childclass of its nearest ancestor, else "main".
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "capstan/io/mjcf_reader.h"
 
 namespace capstan::mjcf {
@@ -164,13 +166,15 @@ void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec) {
   }
   if (const auto priority = xml.integer(element, "priority")) spec->priority = *priority;
   if (const auto group = xml.integer(element, "group")) spec->group = *group;
-  std::array<double, 3> friction = {spec->friction, 0, 0};
+  std::array<double, 3> friction = {spec->friction, spec->torsional_friction, spec->rolling_friction};
   if (xml.vector(element, "friction", 1, 3, friction.data())) {
-    if (friction[0] < 0) {
-      xml.attribute_error(element, "friction", fmt::format("<geom> friction {} is negative", friction[0]),
+    if (const double least = *std::min_element(friction.begin(), friction.end()); least < 0) {
+      xml.attribute_error(element, "friction", fmt::format("<geom> friction {} is negative", least),
                           "write a coefficient of 0 or more");
     } else {
-      spec->friction = friction[0];  // the others act with condim 4 and 6 only, reported there
+      spec->friction = friction[0];
+      spec->torsional_friction = friction[1];
+      spec->rolling_friction = friction[2];
     }
   }
   read_at_least_zero(reader, element, "margin", &spec->margin);
@@ -227,15 +231,17 @@ void overlay_pair(Reader& reader, const XmlElement* element, PairSpec* spec) {
   if (const auto condim = xml.integer(element, "condim")) {
     spec->condim = *condim;
     spec->has_condim = true;
-    if (*condim > 3) xml.not_simulated(element, "condim", "adds torsional friction, which is not simulated");
   }
   std::array<double, 5> friction = {0, 0, 0, 0, 0};
   if (const int n = xml.vector(element, "friction", 1, 5, friction.data())) {
-    if (friction[0] < 0 || friction[1] < 0) {
-      xml.attribute_error(element, "friction",
-                          fmt::format("<pair> friction {} is negative", std::min(friction[0], friction[1])),
+    if (const double least = *std::min_element(friction.begin(), friction.end()); least < 0) {
+      xml.attribute_error(element, "friction", fmt::format("<pair> friction {} is negative", least),
                           "write coefficients of 0 or more");
     } else {
+      if (n > 2) spec->torsional_friction = friction[2];
+      if (n > 3) spec->rolling_friction = n > 4 ? (friction[3] + friction[4]) / 2 : friction[3];
+      if (n > 4 && friction[3] != friction[4])
+        xml.not_simulated(element, "friction", "against rolling differs by direction; the mean is used");
       spec->friction = n > 1 ? (friction[0] + friction[1]) / 2 : friction[0];
       if (n > 1 && friction[0] != friction[1]) {
         xml.not_simulated(element, "friction", "differs by direction; the mean is used");

@@ -55,7 +55,7 @@ struct Reader {
   }
   // What a geom says about contact, beside its material; parallel to scene.materials.
   struct Contact {
-    double friction = 1;
+    double friction = 1, torsional_friction = 0.005, rolling_friction = 0.0001;
     int condim = 3, priority = 0;
     bool has_sol = false;  // solref or solimp are written
     std::array<double, 2> solref = {};

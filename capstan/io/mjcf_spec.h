@@ -47,7 +47,8 @@ struct GeomSpec {
   double density = 1000;
   unsigned contype = 1, conaffinity = 1;
   int condim = 3, priority = 0, group = 0;
-  double friction = 1, margin = 0;
+  double friction = 1, torsional_friction = 0.005, rolling_friction = 0.0001;  // the last two [m]
+  double margin = 0;
   // timeconst, dampratio; d0, dwidth, width, midpoint, power
   std::array<double, 2> solref = {0.02, 1};
   std::array<double, 5> solimp = {0.9, 0.95, 0.001, 0.5, 2};
@@ -74,7 +75,7 @@ struct MaterialSpec {
 struct PairSpec {
   int condim = 3;
   bool has_condim = false;
-  std::optional<double> friction, margin;
+  std::optional<double> friction, torsional_friction, rolling_friction, margin;
   std::array<double, 2> solref = {0.02, 1};
   std::array<double, 5> solimp = {0.9, 0.95, 0.001, 0.5, 2};
   bool has_sol = false;

@@ -1,6 +1,7 @@
 // SDFormat: <collision> and <visual> of links, and what their surfaces say.
 //
 //   surface/friction/ode   mu along fdir1, mu2 across it; without fdir1 the two should be one number
+//   surface/friction/torsional   coefficient and patch_radius: a torque about the normal
 //   surface/bounce         restitution_coefficient, threshold
 //   surface/contact/ode    kp: stiffness
 //
@@ -8,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numbers>
 
 #include "capstan/io/mesh_file.h"
 #include "capstan/io/sdf_reader.h"
@@ -104,12 +106,27 @@ std::string share(Scene* scene, Material material) {
         (!m.friction_tensor || (m.friction_tensor->across == material.friction_tensor->across &&
                                 m.friction_tensor->direction == material.friction_tensor->direction));
     if (m.friction == material.friction && m.stiffness == material.stiffness && same_tensor &&
-        m.restitution == material.restitution && m.restitution_threshold == material.restitution_threshold)
+        m.restitution == material.restitution && m.restitution_threshold == material.restitution_threshold &&
+        m.torsional_friction == material.torsional_friction)
       return m.name;
   }
   material.name = fmt::format("surface_{}", scene->materials.size() + 1);
   scene->materials.push_back(material);
   return material.name;
+}
+
+// [m] A patch of radius a that carries its load as a sphere does (Hertz): its torque is (3 pi / 16) a times
+// the friction force.
+double read_torsional(Reader& reader, const XmlElement* torsional) {
+  const double coefficient = std::max(0.0, number(reader, torsional, "coefficient", 1));
+  const double radius = std::max(0.0, number(reader, torsional, "patch_radius", 0));
+  const bool by_depth = !flag(reader, torsional, "use_patch_radius", true);
+  number(reader, torsional, "surface_radius", 0);
+  if (by_depth && coefficient > 0) {
+    reader.xml.not_simulated(torsional, "by the depth of contact (surface_radius) is not simulated");
+    return 0;
+  }
+  return 3 * std::numbers::pi / 16 * coefficient * radius;
 }
 
 std::string read_surface(Reader& reader, const XmlElement* collision, Scene* scene) {
@@ -137,10 +154,10 @@ std::string read_surface(Reader& reader, const XmlElement* collision, Scene* sce
         if (number(reader, ode, tag, 0) != 0) xml.not_simulated(child(reader, ode, tag), "is not simulated");
       }
     }
-    for (const char* engine : {"bullet", "torsional"}) {
-      for (const XmlElement* each : xml.children(friction, engine))
-        xml.not_simulated(each, "is not simulated; ode's mu is used");
-    }
+    if (const XmlElement* torsional = child(reader, friction, "torsional"))
+      material.torsional_friction = read_torsional(reader, torsional);
+    for (const XmlElement* each : xml.children(friction, "bullet"))
+      xml.not_simulated(each, "is not simulated; ode's mu is used");
   }
   if (const XmlElement* bounce = child(reader, surface, "bounce")) {
     material.restitution = std::clamp(number(reader, bounce, "restitution_coefficient", 0), 0.0, 1.0);

@@ -286,6 +286,8 @@ std::string read_contact(Urdf& u, const XmlElement* link, const std::string& lin
     any = true;
   };
   read("lateral_friction", kInfinity, &material.friction);
+  read("rolling_friction", kInfinity, &material.rolling_friction);
+  read("spinning_friction", kInfinity, &material.torsional_friction);
   read("restitution", 1, &material.restitution);
   if (!any) return "default";
   u.scene.materials.push_back(material);

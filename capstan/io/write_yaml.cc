@@ -351,6 +351,8 @@ std::string material_text(const Material& material) {
   if (material.relaxation_time >= 0) map.add("relaxation_time", number(material.relaxation_time));
   map.scalar("friction", material.friction, plain.friction);
   if (material.friction_tensor) map.add("friction_tensor", friction_tensor(*material.friction_tensor));
+  map.scalar("torsional_friction", material.torsional_friction, plain.torsional_friction);
+  map.scalar("rolling_friction", material.rolling_friction, plain.rolling_friction);
   map.scalar("stiction_tolerance", material.stiction_tolerance, plain.stiction_tolerance);
   map.scalar("restitution", material.restitution, plain.restitution);
   map.scalar("restitution_threshold", material.restitution_threshold, plain.restitution_threshold);
@@ -366,6 +368,7 @@ std::string pair_text(const PairOverride& pair) {
           fmt::format("[{}, {}]", quoted(pair.a), quoted(pair.b)));
   map.scalar("stiffness", pair.stiffness).scalar("dissipation", pair.dissipation);
   map.scalar("relaxation_time", pair.relaxation_time).scalar("friction", pair.friction);
+  map.scalar("torsional_friction", pair.torsional_friction).scalar("rolling_friction", pair.rolling_friction);
   map.scalar("restitution", pair.restitution).scalar("margin", pair.margin);
   if (pair.friction_tensor) map.add("friction_tensor", friction_tensor(*pair.friction_tensor));
   return "  - " + map.str() + "\n";

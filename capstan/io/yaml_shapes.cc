@@ -138,6 +138,11 @@ void read_material(YamlReader* reader, const YamlNode& node) {
   fields.number("relaxation_time", &material.relaxation_time, kNotNegative);
   fields.number("friction", &material.friction, kNotNegative);
   read_friction_tensor(&fields, &material.friction_tensor);
+  fields.number("torsional_friction", &material.torsional_friction, kNotNegative);
+  fields.number("rolling_friction", &material.rolling_friction, kNotNegative);
+  for (const char* word : {"spinning_friction", "spin_friction", "torsion_friction"})
+    fields.hint(word, "torsional_friction");
+  for (const char* word : {"roll_friction", "rolling_resistance"}) fields.hint(word, "rolling_friction");
   fields.number("stiction_tolerance", &material.stiction_tolerance, kPositive);
   fields.number("restitution", &material.restitution, kNotNegative);
   fields.number("restitution_threshold", &material.restitution_threshold, kNotNegative);
@@ -173,6 +178,8 @@ void read_pair(YamlReader* reader, const YamlNode& node) {
   fields.number("restitution", &pair.restitution, kNotNegative);
   fields.number("margin", &pair.margin, kNotNegative);
   read_friction_tensor(&fields, &pair.friction_tensor);
+  fields.number("torsional_friction", &pair.torsional_friction, kNotNegative);
+  fields.number("rolling_friction", &pair.rolling_friction, kNotNegative);
   fields.done();
   reader->scene.pairs.push_back(std::move(pair));
 }

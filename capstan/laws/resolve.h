@@ -145,6 +145,7 @@ struct Resolvent<LaggedLaw<Normal, kRegularized>> {
 template <>
 struct Resolvent<Sap> {
   static Vec3 resolve(const ContactData& d, const Vec3& rho, const Vec3& z) {
+    if (is_turning(d)) return Resolvent<TurningLaw>::resolve(d, rho, z);
     ContactData series = d;
     series.slip += 1 / rho.x();
     series.normal.c0 = d.normal.c0 * rho.z() / (d.normal.c0 + rho.z());

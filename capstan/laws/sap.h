@@ -26,6 +26,7 @@
 
 #include "capstan/laws/contact.h"
 #include "capstan/laws/friction.h"
+#include "capstan/laws/turning.h"
 
 namespace capstan {
 
@@ -50,6 +51,7 @@ struct Sap {
   }
 
   static void evaluate(const ContactData& d, const Vec3& v, double* cost, Vec3* gamma, Mat3* G) {
+    if (is_turning(d)) return TurningLaw::evaluate(d, v, cost, gamma, G);
     const Terms s = terms(d, v);
     if (cost) *cost = 0.5 * (s.sticks ? s.r * s.r / d.slip + d.normal.c0 * s.h * s.h : s.c * s.u * s.u);
     if (s.sticks) {
@@ -72,6 +74,7 @@ struct Sap {
   }
 
   static void evaluate_along(const ContactData& d, const Vec3& v, const Vec3& dv, double* dl, double* d2l) {
+    if (is_turning(d)) return TurningLaw::evaluate_along(d, v, dv, dl, d2l);
     const Terms s = terms(d, v);
     if (s.sticks) {
       *dl = (s.x * dv.x() + s.y * dv.y()) / d.slip - d.normal.c0 * s.h * dv.z();

@@ -46,6 +46,7 @@ ResolvedSlip resolve_slip(const ContactData& d, double rho, const Vec2& t, doubl
 }
 
 SeriesPoint Series<Sap>::evaluate(const ContactData& d, const Vec3& rho, const Vec3& z) {
+  if (is_turning(d)) return Series<TurningLaw>::evaluate(d, rho, z);
   ContactData both = d;
   both.slip += 1 / rho.x();
   both.normal.c0 = d.normal.c0 * rho.z() / (d.normal.c0 + rho.z());

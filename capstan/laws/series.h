@@ -93,6 +93,7 @@ struct Series<LaggedLaw<Normal, kRegularized>> {
 template <class Normal>
 struct Series<Similar<Normal>> {
   static SeriesPoint evaluate(const ContactData& d, const Vec3& rho, const Vec3& z) {
+    if (is_turning(d)) return Series<TurningLaw>::evaluate(d, rho, z);
     const double free = d.normal.v_hat - z.z() - d.bias.z();
     const Vec2 t = (z + d.bias).template head<2>();
     const auto f = [&](double y, double* slope) {

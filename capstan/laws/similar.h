@@ -12,6 +12,7 @@
 
 #include "capstan/laws/contact.h"
 #include "capstan/laws/friction.h"
+#include "capstan/laws/turning.h"
 
 namespace capstan {
 
@@ -26,6 +27,7 @@ struct Similar {
   }
 
   static void shift(const Vec3& v, ContactData* d) {
+    if (is_turning(*d)) return TurningLaw::shift(v, d);
     const SoftSlip slip(*d, v.x() + d->bias.x(), v.y() + d->bias.y());
     d->normal.v_hat -= v.z() - counted_norm(*d, v.x(), v.y(), slip);
     d->bias.x() += v.x();
@@ -34,6 +36,7 @@ struct Similar {
   }
 
   static void evaluate(const ContactData& d, const Vec3& v, double* cost, Vec3* gamma, Mat3* G) {
+    if (is_turning(d)) return TurningLaw::evaluate(d, v, cost, gamma, G);
     const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
     respond(d, Normal::evaluate(d.normal, separation(d, v, slip)), slip, cost, gamma, G);
   }
@@ -54,6 +57,7 @@ struct Similar {
   }
 
   static void evaluate_along(const ContactData& d, const Vec3& v, const Vec3& dv, double* dl, double* d2l) {
+    if (is_turning(d)) return TurningLaw::evaluate_along(d, v, dv, dl, d2l);
     const SoftSlip slip(d, v.x() + d.bias.x(), v.y() + d.bias.y());
     const NormalResponse n = Normal::evaluate(d.normal, separation(d, v, slip));
     const double dz = dv.z() - slip.gradient_x * dv.x() - slip.gradient_y * dv.y();

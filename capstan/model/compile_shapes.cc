@@ -80,6 +80,10 @@ void check_material(const Material& m, Diagnostics& d) {
   check(m.relaxation_time, std::isfinite(m.relaxation_time), "relaxation time", "write a number of seconds");
   check(m.friction, m.friction >= 0 && std::isfinite(m.friction), "friction",
         "write a coefficient of 0 or more");
+  check(m.torsional_friction, m.torsional_friction >= 0 && std::isfinite(m.torsional_friction),
+        "torsional friction", "write a length of 0 m or more");
+  check(m.rolling_friction, m.rolling_friction >= 0 && std::isfinite(m.rolling_friction), "rolling friction",
+        "write a length of 0 m or more");
   check(m.stiction_tolerance, m.stiction_tolerance > 0 && std::isfinite(m.stiction_tolerance),
         "stiction tolerance", "write a number of m/s above 0");
   check(m.restitution, m.restitution >= 0 && m.restitution <= 1, "restitution",
@@ -177,7 +181,10 @@ std::string why_unsound(const Shape& shape) {
 void ModelCompiler::compile_materials() {
   model.materials = scene.materials;
   index_names(scene.materials, "material", &material_index, &diagnostics);
-  for (const Material& m : scene.materials) check_material(m, diagnostics);
+  for (const Material& m : scene.materials) {
+    check_material(m, diagnostics);
+    model.has_turning_friction |= m.torsional_friction > 0 || m.rolling_friction > 0;
+  }
   tell_unused_by_law(scene, diagnostics);
   for (Material& m : model.materials) {
     if (m.relaxation_time < 0) m.relaxation_time = -1;  // all mean the time step
@@ -302,6 +309,10 @@ void ModelCompiler::compile_filters() {
                         least == 0 ? "write 0 or more" : "write a finite number");
     };
     check(pair.friction, 0, "friction");
+    check(pair.torsional_friction, 0, "torsional friction");
+    check(pair.rolling_friction, 0, "rolling friction");
+    model.has_turning_friction |=
+        pair.torsional_friction.value_or(0) > 0 || pair.rolling_friction.value_or(0) > 0;
     check(pair.dissipation, 0, "dissipation");
     check(pair.restitution, 0, "restitution");
     if (pair.restitution && *pair.restitution > 1) {

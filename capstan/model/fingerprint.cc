@@ -90,6 +90,8 @@ void ModelCompiler::compute_fingerprint() {
   for (const Material& m : model.materials) {
     for (const double x : {m.dissipation, m.relaxation_time, m.friction, m.stiction_tolerance}) hash.add(x);
     if (m.restitution > 0) hash.add(m.restitution), hash.add(m.restitution_threshold);
+    if (m.torsional_friction > 0 || m.rolling_friction > 0)
+      hash.add(m.torsional_friction), hash.add(m.rolling_friction);
   }
   for (const ModelConstraint& c : model.constraints) {
     hash.add(static_cast<std::int64_t>(c.type));

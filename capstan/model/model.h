@@ -228,6 +228,7 @@ struct Model {
   std::vector<int> flexible_shapes;  // whose colliders change their form: Placement::flexible has them
   std::vector<Material> materials;
   std::vector<ModelPair> pairs;
+  bool has_turning_friction = false;  // torsional or rolling, of any material or pair
   std::vector<std::array<int, 2>> excluded_bodies;
   std::vector<std::array<int, 2>> excluded_links;  // neighbours within an object, sorted
   std::vector<ModelSite> sites;

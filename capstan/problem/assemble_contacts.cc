@@ -30,16 +30,20 @@ void Assembler::add_contacts(int first_group) {
     const int begin = contacts.group_begin[g], end = contacts.group_begin[g + 1];
     // One or two contacts have fewer rows apart than together; those on what is not rigid have no common
     // motion.
-    const bool apart =
-        end - begin <= 2 || !is_tree(contacts.link_a[begin]) || !is_tree(contacts.link_b[begin]);
-    for (int i = begin; i < end; i += apart ? 1 : end - begin) {
-      ConstraintGroup group = begin_group(apart ? 3 : 6);
+    const bool apart = (end - begin <= 2 && !has_turning(begin, end)) || !is_tree(contacts.link_a[begin]) ||
+                       !is_tree(contacts.link_b[begin]);
+    for (int i = begin, next; i < end; i = next) {
+      for (next = i + 1; next < end && (!apart || !contacts.is_point(next));) ++next;
+      ConstraintGroup group = begin_group(apart && next == i + 1 ? 3 : 6);
       group.is_patch = contacts.material[begin].area > 0;
       group.contact_begin = i;
-      group.contact_end = apart ? i + 1 : end;
+      group.contact_end = next;
       const auto [link_a, link_b] = links_of(i);
       declare_point(&group, link_a, contacts.p_WC[i]);
       declare_point(&group, link_b, contacts.p_WC[i]);
+      if (apart && group.num_rows == 6) {
+        for (const int link : {link_a, link_b}) declare_turn(&group, link, contacts.p_WC[i]);
+      }
       problem.groups.push_back(group);
     }
   }
@@ -57,6 +61,7 @@ void Assembler::add_contacts(int first_group) {
   problem.contacts.resize(contacts.size());
   problem.X.resize(contacts.size());
   problem.contact_mass.resize(contacts.size());
+  problem.turning.resize(model.has_turning_friction ? contacts.size() : 0);
   problem.R_WC.resize(contacts.size());
   problem.sticking_bias.resize(contacts.size());
   threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
@@ -87,11 +92,17 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& gr
   add_motion(group, link_a, origin, -1);
   add_motion(group, link_b, origin, 1);
   const bool bodies = delassus.has_bodies_only(group);
-  const Mat6 W = bodies ? Mat6(Mat6::Zero()) : delassus.calc(group);
+  const bool turns = has_turning(group.contact_begin, group.contact_end);
+  const Mat6 W = bodies && !turns ? Mat6(Mat6::Zero()) : delassus.calc(group);
   const Vec6 U0 = link_motion(link_b, origin) - link_motion(link_a, origin);
   const Vec3 sticking_bias = calc_sticking_bias(group.contact_begin, group.contact_end);
   for (int i = group.contact_begin; i < group.contact_end; ++i) {
     const double sign = contacts.link_a[i] == link_a ? 1 : -1;
+    if (!contacts.is_point(i)) {
+      const int back = i - 1 > group.contact_begin && !contacts.is_point(i - 1) ? 2 : 1;
+      set_turning_law(i, back, sign, W, problem.X[i - back] * U0);
+      continue;
+    }
     const Mat3 R = frame_from_z(contacts.normal[i]);
     const Vec3 r = sign * (contacts.p_WC[i] - origin);
     Mat36 X;
@@ -172,6 +183,7 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   problem.X[i] = X;
   problem.contact_mass[i] = Vec3(1 / in.w_t, 1 / in.w_t, 1 / in.w_n);
   problem.R_WC[i] = R;
+  if (!problem.turning.empty()) problem.turning[i] = {};
 }
 
 // [m/s] of a moving surface (belt, turntable) against its own body, world frame.

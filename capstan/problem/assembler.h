@@ -105,6 +105,11 @@ struct Assembler {
   void set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
                        const Vec3& sticking_bias_W);
   Vec3 surface_velocity(int id, const Vec3& p_W) const;
+  bool has_turning(int begin, int end) const;  // assemble_turning.cc
+  void declare_turn(ConstraintGroup* group, int link, const Vec3& p_W);
+  void set_turning_law(int i, int back, double sign, const Mat6& W, const Vec3& v0);
+  double guess_normal_impulse(int point, const Vec3& v0) const;
+  Vec3 surface_spin(int id) const;
   void set_tensor(int i, const Mat3& R_WC, ContactInput* in) const;
 
   // --- Contacts that stick to what goes curved ways (assemble_sticking.cc) ---

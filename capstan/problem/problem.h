@@ -8,7 +8,8 @@
 //   contacts     all contacts of one pair of links: U is the relative motion (angular, linear) of b against a
 //                at the group's origin, and each contact's velocity is v_c = X_c U, X_c = R_WC^T [-[r]x, 1].
 //                Where a pair has but one or two contacts, each is a group of its own, with three rows: U =
-//                v_c and X_c = [1, 0]
+//                v_c and X_c = [1, 0]. Friction against turning comes as contacts, too, which follow that
+//                of their point (laws/turning.h): X_c = l R_WC^T [1, 0], without a row along the normal
 //   rows         one scalar law for each row: ball, weld, distance, coupler, tendon, drive
 //
 // and *dof laws* act on one velocity each: joint limits, dry friction, drives. Impulses act as J^T gamma.
@@ -52,6 +53,12 @@ struct DofLaw {
   ScalarLaw law;
 };
 
+// An entry of contacts that turns (laws/turning.h).
+struct Turning {
+  double arm = 0;  // [m] its velocity over the angular velocity
+  int back = 0;    // its point is so many entries before it; 0: it is a point itself
+};
+
 struct Problem {
   const Model* model = nullptr;
   const Motion* motion = nullptr;  // A, v*
@@ -68,10 +75,12 @@ struct Problem {
   std::vector<Mat36> X;               // contact velocity from its group's U
   std::vector<Mat3> R_WC;             // contact frames; z is the normal
   std::vector<Vec3> sticking_bias;    // part of each contact's bias: its bodies turn (assemble_sticking.cc)
+  std::vector<Turning> turning;       // [contacts] or empty: all are points
   std::vector<Vec3> contact_mass;     // [kg] that a contact moves, along each axis of its frame: 1 / Delassus
   std::vector<ScalarLaw> laws;
   std::vector<DofLaw> dof_laws;
 
+  bool is_point(int contact) const { return turning.empty() || turning[contact].back == 0; }
   // The object that a part acts on.
   int object_of(const GroupPart& part) const { return model->blocks[part.block].object; }
   // U = J v of a group; rows that it does not have are zero.

@@ -42,6 +42,35 @@ void add_impulse(const Model& model, const Placement& placement, int link, const
   w.tail<3>() += impulse_W;
 }
 
+// The same of an impulse [N m s] that turns a link. What is not of a tree turns as two points of its carrier
+// beside p_W say (Assembler::add_point).
+void add_turning_impulse(const Model& model, const Placement& placement, int link, const Vec3& p_W,
+                         const Vec3& impulse_W, std::vector<Vec6>* wrench, VecX* generalized) {
+  if (link == 0) return;
+  if (model.objects[model.links[link].object].is_tree()) {
+    (*wrench)[link].head<3>() += impulse_W;
+    return;
+  }
+  const Mat3& R = placement.X_WL[link].R;
+  const Vec3 m1 = R.col(0), m2 = R.col(1), t = R.col(2);
+  const Vec3 at_1 = t.dot(impulse_W) * m2 - m2.dot(impulse_W) * t, at_2 = m1.dot(impulse_W) * t;
+  add_impulse(model, placement, link, p_W + m1, at_1, wrench, generalized);
+  add_impulse(model, placement, link, p_W + m2, at_2, wrench, generalized);
+  add_impulse(model, placement, link, p_W, -(at_1 + at_2), wrench, generalized);
+}
+
+Vec3 angular_velocity(const Model& model, const Placement& placement, const std::vector<Vec6>& V,
+                      const VecX& v, int link, const Vec3& p_W) {
+  if (link == 0) return Vec3::Zero();
+  if (model.objects[model.links[link].object].is_tree()) return V[link].head<3>();
+  const Mat3& R = placement.X_WL[link].R;
+  const Vec3 m1 = R.col(0), m2 = R.col(1), t = R.col(2);
+  const Vec3 v0 = point_velocity(model, placement, V, v, link, p_W);
+  const Vec3 v1 = point_velocity(model, placement, V, v, link, p_W + m1) - v0;
+  const Vec3 v2 = point_velocity(model, placement, V, v, link, p_W + m2) - v0;
+  return m2.dot(v1) * t - t.dot(v1) * m2 + t.dot(v2) * m1;
+}
+
 // J^T gamma of impulses on links: each link passes on to its parent what acts on it.
 void collect_at_joints(const Model& model, const Placement& placement, std::vector<Vec6>* wrench,
                        VecX* generalized) {
@@ -60,16 +89,43 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
   calc_velocity(model, placement, *answer.v, &w->velocity);
   w->wrench.assign(model.num_links(), Vec6::Zero());
   double slackness = 0, taken = 0;  // [J] of friction
+  int num_points = contacts.size();
+  const auto relative = [&](int i, const auto& velocity_of) -> Vec3 {
+    return problem.R_WC[i].transpose() * (velocity_of(contacts.link_b[i]) - velocity_of(contacts.link_a[i]));
+  };
   with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
     using Law = decltype(law);
     for (int i = 0; i < contacts.size(); ++i) {
       const Mat3& R = problem.R_WC[i];
       const Vec3& p = contacts.p_WC[i];
       const ContactData& data = problem.contacts[i];
+      if (!contacts.is_point(i)) {
+        --num_points;
+        const double arm = problem.turning[i].arm;
+        const bool rolls = contacts.rows[i] == ContactRows::rolling;
+        const Vec3 gamma = answer.impulse[i];
+        const Vec3 impulse_W = R * (arm * (rolls ? gamma : Vec3(0, 0, gamma.x())));
+        const Vec3 turn = arm * relative(i, [&](int link) {
+                            return angular_velocity(model, placement, w->velocity.V, *answer.v, link, p);
+                          });
+        const Vec3 velocity = rolls ? Vec3(turn.x(), turn.y(), 0) : Vec3(turn.z(), 0, 0);
+        add_turning_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
+        add_turning_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
+        Vec3 expected;
+        double cost;
+        Law::evaluate(data, velocity, &cost, &expected, nullptr);
+        r->cost += cost;
+        r->law = std::max(r->law, (gamma - expected).norm());
+        r->cone_violation = std::max(
+            r->cone_violation, gamma.norm() - data.mu_xx * answer.impulse[i - problem.turning[i].back].z());
+        const double work = gamma.dot(velocity + data.bias);
+        taken -= work;
+        r->friction_gain = std::max(r->friction_gain, work);
+        continue;
+      }
       const Vec3 gamma = answer.impulse[i], impulse_W = R * gamma;
-      const Vec3 velocity =
-          R.transpose() * (point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_b[i], p) -
-                           point_velocity(model, placement, w->velocity.V, *answer.v, contacts.link_a[i], p));
+      const Vec3 velocity = relative(
+          i, [&](int link) { return point_velocity(model, placement, w->velocity.V, *answer.v, link, p); });
       add_impulse(model, placement, contacts.link_a[i], p, -impulse_W, &w->wrench, &w->generalized);
       add_impulse(model, placement, contacts.link_b[i], p, impulse_W, &w->wrench, &w->generalized);
       Vec3 expected;
@@ -95,7 +151,7 @@ void judge_contacts(const Problem& problem, const Contacts& contacts, const Answ
     }
   });
   collect_at_joints(model, placement, &w->wrench, &w->generalized);
-  if (contacts.size() > 0) r->complementarity = slackness / contacts.size();
+  if (num_points > 0) r->complementarity = slackness / num_points;
   if (r->largest_impulse > 0) r->law /= r->largest_impulse;
   r->dissipated_power = taken / problem.dt;
 }

@@ -63,8 +63,24 @@ RigidProblem::RigidProblem(const MatX& J, const VecX& given_free, double dt,
   for (const RigidBlock& block : given) add_block(block, {{0, 0, J.middleRows(block.row, block.num_rows)}});
 }
 
+// Friction against turning: each row between bounds by the normal impulse that is known before the step.
+void RigidProblem::add_turning(const Contacts& contacts, int i, int row, const ConstraintGroup& group) {
+  if (options_.model == RigidModel::frictionless) return;
+  const ContactData& data = problem_->contacts[i];
+  const int num_rows = contacts.rows[i] == ContactRows::rolling ? 2 : 1;
+  for (int r = 0; r < num_rows; ++r) {
+    ScalarLaw law;
+    law.R = 0;
+    law.upper = data.mu_xx * data.normal_impulse;
+    law.lower = -law.upper;
+    free[row + r] += data.bias[r];
+    add_scalar(row + r, law, pieces_of(group, problem_->X[i].row(r).leftCols(group.num_rows)));
+  }
+}
+
 void RigidProblem::add_contact(const Contacts& contacts, int i, int row, const ConstraintGroup& group) {
   if (contacts.kind[i] == ContactKind::withdrawn) return;
+  if (!contacts.is_point(i)) return add_turning(contacts, i, row, group);
   const ContactMaterial& material = contacts.material[i];
   // The models of the field do not know that surfaces turn.
   const Vec3 surface = (problem_->contacts[i].bias - problem_->sticking_bias[i]).cwiseProduct(Vec3(1, 1, 0));

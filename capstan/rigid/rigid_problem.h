@@ -123,6 +123,7 @@ class RigidProblem {
   };
   std::vector<Piece> pieces_of(const ConstraintGroup& group, const MatX& X) const;
   void add_contact(const Contacts& contacts, int i, int row, const ConstraintGroup& group);
+  void add_turning(const Contacts& contacts, int i, int row, const ConstraintGroup& group);
   void add_scalar(int row, const ScalarLaw& law, const std::vector<Piece>& pieces);
   void apply_model(RigidBlock* block);  // b and R of its rows, and what the model makes of it
   void add_block(RigidBlock block, const std::vector<Piece>& pieces);

@@ -118,6 +118,8 @@ struct Material {
   double relaxation_time = -1;  // tau_d [s] of the Kelvin-Voigt law; negative: the time step
   double friction = 0.5;        // Coulomb coefficient mu
   std::optional<FrictionTensor> friction_tensor;
+  double torsional_friction = 0;        // [m] torque about the normal over normal force
+  double rolling_friction = 0;          // [m] torque about tangents over normal force
   double stiction_tolerance = 1e-6;     // v_s [m/s]
   double restitution = 0;               // e: an impact at speed u is left at e u; 0 to 1
   double restitution_threshold = 0.05;  // [m/s] slower impacts do not bounce
@@ -132,7 +134,8 @@ struct PairOverride {
   std::string a, b;
   Source where;
   std::optional<double> stiffness, dissipation, relaxation_time, friction, restitution, margin;
-  std::optional<FrictionTensor> friction_tensor;  // direction in the frame of a's shape
+  std::optional<double> torsional_friction, rolling_friction;  // [m]
+  std::optional<FrictionTensor> friction_tensor;               // direction in the frame of a's shape
 };
 
 // How a shape takes part in patches.

@@ -50,6 +50,7 @@ constexpr int kFollowedRoughly = 3;
 constexpr double kFarOut = 0.3;
 constexpr double kConeTolerance = 1e-3;
 constexpr double kSmallContact = 1e-2;
+constexpr double kSmallTurning = 1e-6;  // mu of rolling friction (laws/turning.h), by which its error counts
 constexpr int kMostRounds = 8;
 constexpr int kMostIterations = 20;  // in all rounds, until the last one begins
 constexpr int kMostTrials = 5;       // along one change of the bounds
@@ -83,16 +84,18 @@ IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorks
 double IslandSolver::measure_friction() {
   double most = 0, violation = 0;
   for_each(
-      [&](auto law, int, int at) {
+      [&](auto law, int i, int at) {
         if constexpr (kHasBound<decltype(law)>) {
           using Law = decltype(law);
           Bound& b = bounds[at];
+          const int point = point_of(i, at);
           const Vec3& velocity = contact_v[at];
           Vec3 gamma, other;
           Mat3 G;
           Law::evaluate(contacts[at], velocity, nullptr, &gamma, &G);
-          b.n = gamma.z();
-          b.slope = G(2, 2);
+          b.n = point == at ? gamma.z() : bounds[point].n;
+          b.slope = point == at ? G(2, 2) : 0;
+          b.weight = point == at ? 1 : std::max(kSmallTurning, contacts[at].mu_xx);
           const Vec3 bias = contacts[at].bias;
           b.derivative = Law::bound_derivative(
               contacts[at], SoftSlip(contacts[at], velocity.x() + bias.x(), velocity.y() + bias.y()));
@@ -106,7 +109,7 @@ double IslandSolver::measure_friction() {
       },
       [](int, int, int) {});
   for (const Bound& b : bounds) {
-    if (b.error > 0) violation = std::max(violation, b.error / (b.size + kSmallContact * most));
+    if (b.error > 0) violation = std::max(violation, b.error / (b.size + b.weight * kSmallContact * most));
   }
   return violation;
 }
@@ -118,7 +121,7 @@ void IslandSolver::apply_bounds(const BoundVector& change) {
     Vec6 f = Vec6::Zero();
     int at = system.contact_start[g];
     for (int i = c.contact_begin; i < c.contact_end; ++i, ++at) {
-      const Vec2 change_of_friction = bounds[at].derivative * change[at];
+      const Vec2 change_of_friction = bounds[at].derivative * change[point_of(i, at)];
       if (c.num_rows == 3) {
         f.head<2>() = change_of_friction;
       } else {
@@ -149,6 +152,7 @@ bool IslandSolver::find_bound_change() {
   double R[kMostKrylov + 1][kMostKrylov] = {}, cosine[kMostKrylov], sine[kMostKrylov], rest[kMostKrylov + 1];
   BoundVector first = krylov(0);
   for (int i = 0; i < n; ++i) first[i] = bounds[i].n - n0[i];
+  leave_to_points(first);
   const double size = first.norm();
   if (!(size > 0)) return false;
   first /= size;
@@ -190,7 +194,15 @@ bool IslandSolver::find_bound_change() {
   for (int i = 0; i < n; ++i) agreement += change[i] * (bounds[i].n - n0[i]);
   if (agreement > 0) return true;
   for (int i = 0; i < n; ++i) change[i] = kGrowth * (bounds[i].n - n0[i]);
+  leave_to_points(change);
   return true;
+}
+
+// What turns has the bound of its point, and no change of its own.
+void IslandSolver::leave_to_points(BoundVector change) const {
+  if (problem().turning.empty()) return;
+  for_each([&](auto, int i, int at) { change[at] = point_of(i, at) == at ? change[at] : 0; },
+           [](int, int, int) {});
 }
 
 // Velocities count from zero again, after a line search.
@@ -232,7 +244,8 @@ bool IslandSolver::has_exact_friction() const {
     bool trees_only = !c.is_patch;  // whose points share their load by their stiffness
     for (int p = c.part_begin; p < c.part_end && trees_only; ++p)
       trees_only = problem().model->objects[problem().object_of(problem().parts[p])].is_tree();
-    if (trees_only) among_trees += c.contact_end - c.contact_begin;
+    if (!trees_only) continue;
+    for (int i = c.contact_begin; i < c.contact_end; ++i) among_trees += problem().is_point(i);
   }
   return among_trees <= kExactContacts && system.num_contacts() <= kMostExactContacts;
 }
@@ -309,6 +322,8 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
       n0[i] = std::clamp(b.best_n0 + part * bound_change()[i], smallest,
                          kLargest * std::max(b.best_n, b.best_n0));
     }
+    if (!problem().turning.empty())
+      for_each([&](auto, int i, int at) { n0[at] = n0[point_of(i, at)]; }, [](int, int, int) {});
     if (is_better) {
       BoundVector moved = krylov(0);
       for (int i = 0; i < n; ++i) moved[i] = n0[i] - bounds[i].best_n0;

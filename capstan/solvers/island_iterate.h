@@ -132,6 +132,10 @@ class IslandIterate {
   }
 
   const Problem& problem() const { return *system.problem; }
+  // That of its point, whose normal impulse bounds it (laws/turning.h); i in the problem, at in the island.
+  int point_of(int i, int at) const {
+    return problem().turning.empty() ? at : at - problem().turning[i].back;
+  }
   void set_laws();
   void set_bounds();
   double evaluate(const ConstVector& at, bool with_hessian);

@@ -40,12 +40,14 @@ class IslandSolver : private ConvexSolver {
                          std::span<const int> idle, IslandResult* result);
   bool has_exact_friction() const;
   void apply_bounds(const BoundVector& change);
+  void leave_to_points(BoundVector change) const;
   struct Bound {
     double first_n0 = 0;             // that of the last step or solve
     double best_n0 = 0, best_n = 0;  // those of the best round
     double n = 0, slope = 0;         // normal impulse at v, and how it falls with the normal velocity
     double error = 0;                // [N s] of friction with the bound n0 in place of n
     double size = 0;                 // [N s] of the impulse with n
+    double weight = 1;               // of the impulses of others, which hide an error: mu of what turns
     Vec2 derivative = Vec2::Zero();  // of friction by n0
   };
   std::vector<Bound> bounds;         // [contacts] of the law coulomb; empty for others

@@ -112,9 +112,11 @@ void PrimalDual::accept_duals() {
 // Law coulomb: bounds of friction become the normal impulses of the iterate.
 void PrimalDual::follow_bounds() {
   for_each(
-      [&](auto law, int, int at) {
+      [&](auto law, int i, int at) {
         if constexpr (requires(ContactData * d) { decltype(law)::set_bound(0.0, d); }) {
           if (is_inert(contacts[at])) return;
+          if (const int point = point_of(i, at); point != at)
+            return decltype(law)::set_bound(n0[at] = n0[point], &contacts[at]);
           Vec3 gamma;
           decltype(law)::evaluate(contacts[at], dual[at].u, nullptr, &gamma, nullptr);
           decltype(law)::set_bound(n0[at] = gamma.z(), &contacts[at]);

@@ -90,7 +90,7 @@ ContactData make_impact(const Problem& problem, int i, double before, double aft
   const Vec3 mass = problem.contact_mass[i];
   ContactData d;
   d.bias = from.bias;
-  d.normal = {after, kStiffness * mass.z(), 0, 0};
+  d.normal = problem.is_point(i) ? NormalData{after, kStiffness * mass.z(), 0, 0} : from.normal;
   d.mu_xx = from.mu_xx, d.mu_xy = from.mu_xy, d.mu_yy = from.mu_yy;
   const double mu = std::max(from.mu_xx, from.mu_yy);
   d.least_slip = std::max(mu, 1e-3) * kSmallestStictionTolerance;
@@ -121,6 +121,7 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
   round->X.clear();
   round->R_WC.clear();
   round->contact_mass.clear();
+  round->turning.clear();
   round->laws.clear();
   round->dof_laws.clear();
   const auto add_group = [&](const ConstraintGroup& group) {
@@ -147,6 +148,12 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
       round->X.push_back(problem.X[x.contact]);
       round->R_WC.push_back(problem.R_WC[x.contact]);
       round->contact_mass.push_back(problem.contact_mass[x.contact]);
+      if (problem.turning.empty()) continue;
+      const Turning& turning = round->turning.emplace_back(problem.turning[x.contact]);
+      if (turning.back > 0)
+        RegularizedLagged<KelvinVoigt>::set_bound(
+            round->contacts[round->contacts.size() - 1 - turning.back].normal_impulse,
+            &round->contacts.back());
     }
     round->groups.back().contact_end = static_cast<int>(round->contacts.size());
   }
@@ -186,7 +193,7 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
                       [&](const GroupPart& x) { return w->takes_part[problem.object_of(x)] != 0; });
       for (int i = group.contact_begin; acts && i < group.contact_end; ++i) {
         if (w->is_impact[i] != 0 || contacts.kind[i] != ContactKind::touching ||
-            contacts.material[i].restitution > 0)
+            contacts.material[i].restitution > 0 || !contacts.is_point(i))
           continue;
         Impact x;
         x.contact = i;
@@ -200,6 +207,15 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
         grows = true;
       }
     }
+  }
+  for (std::size_t k = 0, n = w->impacts.size(); k < n && !problem.turning.empty(); ++k) {
+    Impact x;  // what turns about the point
+    x.group = w->impacts[k].group;
+    x.is_support = true;
+    std::fill_n(x.after, 3, 0.0);
+    for (x.contact = w->impacts[k].contact + 1; x.contact < contacts.size() && !contacts.is_point(x.contact);
+         ++x.contact)
+      w->impacts.push_back(x);
   }
   std::sort(w->impacts.begin(), w->impacts.end(),
             [](const Impact& x, const Impact& y) { return x.contact < y.contact; });
@@ -278,7 +294,9 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         const double slowest = kOfGravity * std::abs(gap.acceleration) * dt;
         if (touch.speed <= std::max(m.restitution_threshold, slowest)) continue;
         if (gap.end(theta, dt) >= 0) {  // in a later step: nothing brakes it before
-          if (m.restitution > 0) make_inert(&whole->contacts[i]);
+          for (int k = i; m.restitution > 0 && k < group.contact_end && (k == i || !contacts.is_point(k));
+               ++k)
+            make_inert(&whole->contacts[k]);
           continue;
         }
         BounceWorkspace::Impact impact;

@@ -10,17 +10,32 @@ namespace {
 constexpr double kSlidingSpeed =
     1e-6;  // [m/s] of rigid models, which stick to the tolerance of their solvers
 
+// Of an entry that turns, to the force of its point.
+void add_torque(const Workspace& w, int i, ContactForce* f) {
+  Vec3 gamma = w.newton.impulse[i];
+  if (i < static_cast<int>(w.bounce.impulse.size())) gamma += w.bounce.impulse[i];
+  const bool rolls = w.contacts.rows[i] == ContactRows::rolling;
+  const Vec3 in_frame = rolls ? gamma : Vec3(0, 0, gamma.x());
+  f->torque_W += w.problem.turning[i].arm / w.problem.dt * (w.problem.R_WC[i] * in_frame);
+}
+
 }  // namespace
 
 void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) {
   const Problem& problem = w.problem;
   const Contacts& contacts = w.contacts;
   forces->resize(contacts.size());
+  int num_turning = 0;  // so far
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin == group.contact_end) continue;
     const Vec6 U = problem.calc_motion(group, w.newton.v);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
-      ContactForce& f = (*forces)[i];
+      if (!problem.is_point(i)) {
+        add_torque(w, i, &(*forces)[i - ++num_turning]);
+        continue;
+      }
+      ContactForce& f = (*forces)[i - num_turning];
+      f.torque_W.setZero();
       const Mat3& R = problem.R_WC[i];
       const Vec3 v = problem.X[i] * U;
       Vec3 gamma = w.newton.impulse[i];
@@ -44,6 +59,7 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       }
     }
   }
+  forces->resize(contacts.size() - num_turning);
 }
 
 void sum_contact_forces(const Model& model, const std::vector<ContactForce>& forces,
@@ -68,7 +84,7 @@ void sum_contact_forces(const Model& model, const std::vector<ContactForce>& for
     at->normal_force += f.normal_force;
     at->force_W += sign * f.force_W();
     at->friction_W += sign * f.friction_W;
-    at->torque_W += sign * cross(f.p_W, f.force_W());
+    at->torque_W += sign * (cross(f.p_W, f.force_W()) + f.torque_W);
   }
 }
 
@@ -94,7 +110,8 @@ void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<Patch
       patch.centre_W /= patch.normal_force;
       for (std::size_t i = begin; i < end; ++i) {
         if (presses(forces[i]))
-          patch.moment_W += cross(Vec3(forces[i].p_W - patch.centre_W), forces[i].force_W());
+          patch.moment_W +=
+              cross(Vec3(forces[i].p_W - patch.centre_W), forces[i].force_W()) + forces[i].torque_W;
       }
       patches->push_back(patch);
     }

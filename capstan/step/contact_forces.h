@@ -24,6 +24,8 @@ struct ContactForce {
 
   double area = 0;  // [m^2] of the patch that it stands for; 0: a point
 
+  Vec3 torque_W = Vec3::Zero();  // [N m] of torsional and rolling friction, besides that of the force
+
   Vec3 force_W() const { return normal_force * normal_W + friction_W; }
 };
 
@@ -49,7 +51,7 @@ struct PatchForce {
   Vec3 moment_W = Vec3::Zero();  // [N m] on b about the centre
 };
 
-// One for each contact of workspace.contacts, in that order.
+// One for each point of workspace.contacts, in that order.
 void calc_contact_forces(const Workspace& workspace, std::vector<ContactForce>* forces);
 
 // The same summed over each pair of bodies, ordered by (a, b).

@@ -103,8 +103,8 @@ struct Reader {
     }
     for (const ContactForce& c : contacts) {
       const auto inside = [&](int shape) { return below[model.shapes[shape].body] != 0; };
-      if (inside(c.shape_b)) add(c.p_W, -c.force_W());
-      if (inside(c.shape_a)) add(c.p_W, c.force_W());
+      if (inside(c.shape_b)) add(c.p_W, -c.force_W()), torque -= c.torque_W;
+      if (inside(c.shape_a)) add(c.p_W, c.force_W()), torque += c.torque_W;
     }
     for (std::size_t i = 0; input && i < input->body_forces.size(); ++i) {
       const BodyForce& f = input->body_forces[i];

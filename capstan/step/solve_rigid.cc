@@ -27,6 +27,7 @@ VecX recall(const RigidMemory& memory, const Contacts& contacts, const Problem& 
   const int laws = 3 * contacts.size(), dof_laws = laws + static_cast<int>(problem.laws.size());
   VecX x = VecX::Zero(dof_laws + static_cast<int>(problem.dof_laws.size()));
   for (int i = 0; i < contacts.size(); ++i) {
+    if (!contacts.is_point(i)) continue;
     const auto found = memory.contacts.find(key_of(contacts, i));
     if (found != memory.contacts.end()) x.segment<3>(3 * i) = problem.R_WC[i].transpose() * found->second;
   }
@@ -40,7 +41,7 @@ VecX recall(const RigidMemory& memory, const Contacts& contacts, const Problem& 
 void remember(const Workspace& w, RigidMemory* memory) {
   memory->contacts.clear();
   for (int i = 0; i < w.contacts.size(); ++i) {
-    if (!w.newton.impulse[i].isZero(0))
+    if (w.contacts.is_point(i) && !w.newton.impulse[i].isZero(0))
       memory->contacts[key_of(w.contacts, i)] = w.problem.R_WC[i] * w.newton.impulse[i];
   }
   memory->laws = w.newton.law_impulse;
@@ -68,6 +69,8 @@ void keep_answer(const RigidProblem& problem, const VecX& x, Workspace* w) {
   for (const RigidBlock& block : problem.blocks) {
     if (block.is_contact()) {
       w->newton.impulse[block.row / 3] = x.segment<3>(block.row);
+    } else if (block.row < laws) {  // it turns
+      w->newton.impulse[block.row / 3][block.row % 3] = x[block.row];
     } else if (block.row < dof_laws) {
       w->newton.law_impulse[block.row - laws] = x[block.row];
     } else {
@@ -81,10 +84,14 @@ void keep_answer(const RigidProblem& problem, const VecX& x, Workspace* w) {
 void StepRun::solve_rigid() {
   const RigidOptions& rigid = options.rigid.options;
   const RigidSolver& solver = choose_solver(options.rigid);
-  RigidProblem problem(w.problem, w.contacts, rigid);
   if (!w.rigid) w.rigid = std::make_shared<RigidMemory>();
-  const VecX start =
-      rigid.warm_start ? recall(*w.rigid, w.contacts, w.problem) : VecX(VecX::Zero(problem.num_rows()));
+  VecX start = recall(*w.rigid, w.contacts, w.problem);
+  for (int i = 0; i < w.contacts.size(); ++i) {  // what turns is bounded by the last impulse of its point
+    if (!w.contacts.is_point(i))
+      w.problem.contacts[i].normal_impulse = std::max(0.0, start[3 * (i - w.problem.turning[i].back) + 2]);
+  }
+  RigidProblem problem(w.problem, w.contacts, rigid);
+  if (!rigid.warm_start) start.setZero();
   const RigidResult result = capstan::solve_rigid(solver, start, &problem);
   if (!result.converged && options.fail_if_not_converged) {
     throw StepFailure(

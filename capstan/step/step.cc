@@ -81,7 +81,7 @@ void fill_report(const Workspace& w, Report* report) {
   const Contacts& contacts = w.contacts;
   report->free_motion_iterations = w.motion.iterations;
   report->free_motion_residual = w.motion.residual;
-  report->contacts = contacts.size() - contacts.count(ContactKind::withdrawn);
+  report->contacts = contacts.num_points();
   report->ahead_contacts = contacts.count(ContactKind::ahead) + contacts.count(ContactKind::met);
   report->late_contacts = contacts.count(ContactKind::late);
   report->withdrawn_contacts = contacts.count(ContactKind::withdrawn);

@@ -177,7 +177,7 @@ struct Withdrawal {
       add_late_contact(model, a, b, c, material, &contacts);
       spread_gap(model, problem.dt, contacts.size() - 1, &contacts);
     }
-    if (!w.points.empty()) contacts.group_begin.push_back(contacts.size());
+    if (!w.points.empty()) end_late_group(&contacts);
     return true;
   }
 };

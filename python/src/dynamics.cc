@@ -226,6 +226,7 @@ nb::object collide_at(const CompiledModel& m, nb::handle q) {
   std::vector<ContactRecord> records;
   const Vec3 zero = Vec3::Zero();
   for (int i = 0; i < contacts.size(); ++i) {
+    if (!contacts.is_point(i)) continue;
     const int a = contacts.shape_a[i], b = contacts.shape_b[i];
     records.push_back({a, b, m.model.shapes[a].body, m.model.shapes[b].body, 0, 0, contacts.p_WC[i],
                        contacts.normal[i], zero, contacts.distance[i], 0, zero, zero,

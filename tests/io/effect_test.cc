@@ -338,6 +338,8 @@ std::vector<Case> cases() {
        "", ", relaxation_time: 0.1"},
       {"materials/friction", slide("material"), "", ", friction: 0.1"},
       {"materials/friction_tensor", slide("material"), "", ", friction_tensor: {along: 0.1, across: 0.7}"},
+      {"materials/torsional_friction", slide("material"), "", ", torsional_friction: 0.01"},
+      {"materials/rolling_friction", slide("material"), "", ", rolling_friction: 0.01"},
       {"materials/stiction_tolerance", slide("material"), "", ", stiction_tolerance: 0.01"},
       {"materials/restitution", "materials: [{name: default%}]\n" + drop("{type: sphere, radius: 0.1}"), "",
        ", restitution: 0.5"},

@@ -515,11 +515,28 @@ TEST_F(Mjcf, PriorityDecidesFriction) {
   EXPECT_EQ(scene.pairs[0].friction, .2);
 }
 
-TEST_F(Mjcf, TorsionalFrictionIsReportedOncePerCondim) {
-  read(
-      "<worldbody><geom size='1' condim='6'/><geom size='1' condim='6'/><geom size='1' "
-      "condim='4'/></worldbody>");
-  EXPECT_EQ(diagnostics.num_warnings(), 2) << diagnostics.text();
+// The larger condim of two geoms says which frictions there are, and each is the larger of theirs.
+TEST_F(Mjcf, CondimAndThreeFrictions) {
+  const Scene scene = read_clean(
+      "<worldbody><geom name='floor' size='1' friction='1 .01'/><geom name='four' size='1' condim='4' "
+      "friction='1 .02 .03'/><geom name='six' size='1' condim='6' friction='1 .004 .003'/><geom name='high' "
+      "size='1' condim='3' priority='1'/></worldbody><contact><pair geom1='four' geom2='high' condim='6' "
+      "friction='.5 .5 .1 .2 .2'/><pair geom1='six' geom2='high' condim='3'/></contact>");
+  const Model model = compile(scene);
+  const auto expect = [&](const char* x, const char* y, double torsional, double rolling) {
+    const auto index = [&](const char* name) {
+      return static_cast<int>(find_named(scene.shapes, name) - scene.shapes.data());
+    };
+    const ContactMaterial m = combine_materials(model, index(x), index(y));
+    EXPECT_EQ(m.torsional_friction, torsional) << x << " " << y;
+    EXPECT_EQ(m.rolling_friction, rolling) << x << " " << y;
+  };
+  expect("floor", "four", .02, 0);
+  expect("floor", "six", .01, .003);  // the floor's torsional friction counts though its condim is 3
+  expect("four", "six", .02, .03);
+  expect("floor", "high", 0, 0);
+  expect("four", "high", .1, .2);  // the pair's own
+  expect("six", "high", 0, 0);
 }
 
 TEST_F(Mjcf, PairsCollideWhateverTheBitsSay) {

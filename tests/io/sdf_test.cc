@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "capstan/step/step.h"
@@ -62,6 +63,23 @@ TEST_F(Sdf, SameMotionAsTheUrdf) {
   ASSERT_EQ(ours.q.size(), 3);
   EXPECT_LT((ours.q - theirs.q).norm(), 1e-9) << ours.q.transpose() << " / " << theirs.q.transpose();
   EXPECT_GT(ours.q.head<2>().cwiseAbs().minCoeff(), 0.1);  // it has moved
+}
+
+// Hertz: the torque of a patch of radius a is 3 pi / 16 mu a times its load.
+TEST_F(Sdf, TorsionalFriction) {
+  const auto length = [&](const std::string& torsional) {
+    return read(
+               "<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><sphere>"
+               "<radius>0.1</radius></sphere></geometry><surface><friction><torsional>" +
+               torsional + "</torsional></friction></surface></collision></link></model>")
+        .materials.at(0)
+        .torsional_friction;
+  };
+  EXPECT_NEAR(length("<coefficient>0.5</coefficient><patch_radius>0.02</patch_radius>"),
+              3 * std::numbers::pi / 16 * 0.01, 1e-15);
+  EXPECT_EQ(diagnostics.num_warnings(), 0) << diagnostics.text();
+  EXPECT_EQ(length("<use_patch_radius>false</use_patch_radius><surface_radius>0.1</surface_radius>"), 0);
+  EXPECT_EQ(diagnostics.num_warnings(), 1) << diagnostics.text();
 }
 
 TEST_F(Sdf, WorldOfModels) {

@@ -29,12 +29,15 @@ void expect_near(const Vec3& a, const Vec3& b) {
 
 TEST_F(Urdf, ContactOfALink) {
   const Scene scene = read(R"(
-    <link name="ball"><contact><lateral_friction value="0.8"/><restitution value="0.6"/></contact>
+    <link name="ball"><contact><lateral_friction value="0.8"/><restitution value="0.6"/>
+      <rolling_friction value="0.001"/><spinning_friction value="0.002"/></contact>
       <collision><geometry><sphere radius="0.1"/></geometry></collision></link>)");
   EXPECT_EQ(diagnostics.text(), "");
   ASSERT_EQ(scene.materials.size(), 1u);
   EXPECT_EQ(scene.materials[0].friction, 0.8);
   EXPECT_EQ(scene.materials[0].restitution, 0.6);
+  EXPECT_EQ(scene.materials[0].rolling_friction, 0.001);
+  EXPECT_EQ(scene.materials[0].torsional_friction, 0.002);
   EXPECT_EQ(scene.shapes[0].material, scene.materials[0].name);
   read("<link name='a'><contact><restitution value='1.5'/></contact></link>");
   EXPECT_NE(diagnostics.text().find("<restitution> of link 'a' is 1.5"), std::string::npos)
