@@ -302,6 +302,8 @@ class MujocoRunner : public Runner {
 }  // namespace
 
 const char* const kEngine = "MuJoCo";
+const char* const kNoRods = "cables are not made here";
+const char* const kNoSoftBodies = "flexes are not made here";
 std::string engine_version() {
   return mj_versionString();
 }
