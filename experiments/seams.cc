@@ -17,7 +17,7 @@ struct Crossing {
   const char* what;        // moves
   double first, distance;  // [m] where seams are along x: first + k distance
   double acceleration;     // [m/s^2] along x, without seams
-  double most_lost;        // of the speed that it should have; below 0: none is claimed (the facets of a wheel)
+  double most_lost;  // of the speed that it should have; below 0: none is claimed (the facets of a wheel)
 };
 const Crossing kCrossings[] = {
     {"marble_run", "marble on 50 boxes and meshes by turns", 0.05, 0.1, 9.81 * 0.0871557427, 0.005},
@@ -44,7 +44,8 @@ Scene close_up(Scene scene, double x, double reach) {
 }
 
 void film(const Crossing& c, Result* result) {
-  const Scene scene = read_scene(fmt::format("{}/bench/gauntlet/scenes/{}.yaml", CAPSTAN_SOURCE_DIR, c.scene));
+  const Scene scene =
+      read_scene(fmt::format("{}/bench/gauntlet/scenes/{}.yaml", CAPSTAN_SOURCE_DIR, c.scene));
   Simulation s(scene, ContactLaw::coulomb, kStep);
   Series speed{"speed", {}, {}, LineStyle::solid}, height{"height", {}, {}, LineStyle::solid};
   const double start = s.state.v[0], ground = s.state.q[2];

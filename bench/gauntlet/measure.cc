@@ -30,7 +30,8 @@ double tilt(const BodyState& s) {
   return std::acos(std::clamp(rotate(s.quat_wxyz, Vec3(0, 0, 1)).z(), -1.0, 1.0));
 }
 
-// Energy and momentum of all bodies with the masses of the scene; momentum of whole rods and soft bodies, too.
+// Energy and momentum of all bodies with the masses of the scene; momentum of whole rods and soft bodies,
+// too.
 struct Sum {
   double kinetic = 0, gravity = 0;
   Vec3 linear = Vec3::Zero(), angular = Vec3::Zero();

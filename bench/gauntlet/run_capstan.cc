@@ -33,10 +33,12 @@ struct NodeProbe {
     if (!probe.start) return;
     const bool is_rod = model.objects[object].physics->kind() == "rod";
     stride = is_rod ? 4 : 3;
-    const int num_nodes = is_rod ? rod_of(model, object).num_nodes() : soft_body_of(model, object).num_nodes();
+    const int num_nodes =
+        is_rod ? rod_of(model, object).num_nodes() : soft_body_of(model, object).num_nodes();
     double nearest = kInfinity;
     for (int i = 0; i < num_nodes; ++i) {
-      const double distance = (q.segment<3>(model.objects[object].q_begin + stride * i) - *probe.start).norm();
+      const double distance =
+          (q.segment<3>(model.objects[object].q_begin + stride * i) - *probe.start).norm();
       if (distance < nearest) nearest = distance, node = i;
     }
     if (nearest > 1e-4)

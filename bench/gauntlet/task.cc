@@ -22,10 +22,9 @@ const std::vector<std::string> kQuantities = {
     "tilted"};
 const std::vector<std::string> kReductions = {
     "end", "max", "min", "mean", "change", "largest_change", "time_above", "time_below"};
-const std::vector<std::string> kGroups = {"free motion", "rest",      "sliding and rolling",
-                                          "impact",      "no ghosts", "no tunneling",
-                                          "grasp",       "mechanisms", "rods",
-                                          "soft bodies", "patches"};
+const std::vector<std::string> kGroups = {
+    "free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp",
+    "mechanisms",  "rods", "soft bodies",         "patches"};
 
 std::string Measure::unit() const {
   if (over == "time_above" || over == "time_below") return "s";
@@ -119,8 +118,8 @@ void read_measure(YamlFields* parent, const Scene& scene, const std::vector<Prob
   if (measure->body.empty() && !is_whole) fields.error(*node, "a measure of a body needs 'body'");
   if (!measure->body.empty() && is_whole)
     fields.error(*node, fmt::format("'{}' is of all bodies together", measure->quantity), "remove 'body'");
-  static const std::vector<std::string> of_points = {"x",  "y",     "z",            "vx",      "vy",
-                                                     "vz", "speed", "displacement", "azimuth", "gap"};
+  static const std::vector<std::string> of_points = {
+      "x", "y", "z", "vx", "vy", "vz", "speed", "displacement", "azimuth", "gap"};
   if (has_name(probes, measure->body) &&
       (std::find(of_points.begin(), of_points.end(), measure->quantity) == of_points.end() ||
        measure->point != Vec3::Zero()))

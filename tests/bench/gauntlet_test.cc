@@ -54,13 +54,15 @@ TEST(Gauntlet, AnIncompleteTaskIsToldWithAllThatIsMissing) {
 }
 
 constexpr const char* kRod =
-    "rods: [{name: rope, line: {from: [0, 0, 0], to: [1, 0, 0]}, edges: 4, diameter: 0.01, young_modulus: 1e7,"
+    "rods: [{name: rope, line: {from: [0, 0, 0], to: [1, 0, 0]}, edges: 4, diameter: 0.01, young_modulus: "
+    "1e7,"
     " density: 1000, velocity: [0, 2, 0]}]\n";
 
 TEST(Gauntlet, AProbeNeedsANameOfItsOwnAndSomethingToBeOf) {
   const std::string path = scratch(
-      std::string("capstan: 1\nextra:\n  probes: [{name: a, of: rope}, {name: a, of: rope}, {name: c, of: nothing}]\n"
-                  "  measure: {quantity: tilt, over: end, body: a}\n") +
+      std::string(
+          "capstan: 1\nextra:\n  probes: [{name: a, of: rope}, {name: a, of: rope}, {name: c, of: nothing}]\n"
+          "  measure: {quantity: tilt, over: end, body: a}\n") +
       kRod);
   Diagnostics diagnostics;
   read_task(path, &diagnostics);
@@ -72,10 +74,11 @@ TEST(Gauntlet, AProbeNeedsANameOfItsOwnAndSomethingToBeOf) {
 // A rod of 1 m that flies sideways at 2 m/s: a node of it, and all of it.
 TEST(Gauntlet, ProbesTellOfPointsAndOfWholeRods) {
   const std::string path = scratch(
-      std::string("capstan: 1\nextra:\n  title: t\n  shows: s\n  group: rods\n  why: w\n  answer: 0\n  tolerance: 1\n"
-                  "  probes: [{name: node, of: rope, at: [0.25, 0, 0]}, {name: whole, of: rope}]\n"
-                  "  measure: {quantity: y, over: change, body: node}\n"
-                  "options: {duration: 0.1, gravity: [0, 0, 0]}\n") +
+      std::string(
+          "capstan: 1\nextra:\n  title: t\n  shows: s\n  group: rods\n  why: w\n  answer: 0\n  tolerance: 1\n"
+          "  probes: [{name: node, of: rope, at: [0.25, 0, 0]}, {name: whole, of: rope}]\n"
+          "  measure: {quantity: y, over: change, body: node}\n"
+          "options: {duration: 0.1, gravity: [0, 0, 0]}\n") +
       kRod);
   Task task = read_task(path);
   EXPECT_EQ(task.num_recorded(), 2u);

@@ -11,8 +11,9 @@
 // and ctest runs a short one. --list names the problems that did not reach 1e-8; --first N --count 1 repeats
 // one.
 //
-// With the law coulomb, besides: in how many problems the friction of every contact is within 1e-3 of what its
-// own normal impulse allows (tests/support/cone.h), and what the others are. --page also writes that as a page:
+// With the law coulomb, besides: in how many problems the friction of every contact is within 1e-3 of what
+// its own normal impulse allows (tests/support/cone.h), and what the others are. --page also writes that as a
+// page:
 //
 //   convergence --law coulomb --count 100000 --page docs/results/random_problems.md
 #include <chrono>
@@ -61,9 +62,10 @@ struct Tally {
 };
 
 [[noreturn]] void usage() {
-  std::fprintf(stderr,
-               "usage: convergence [--law sap|lagged|similar|regularized_lagged|coulomb|all] [--extreme|--ordinary] "
-               "[--first N] [--count N] [--list] [--page FILE.md]\n");
+  std::fprintf(
+      stderr,
+      "usage: convergence [--law sap|lagged|similar|regularized_lagged|coulomb|all] [--extreme|--ordinary] "
+      "[--first N] [--count N] [--list] [--page FILE.md]\n");
   std::exit(2);
 }
 
@@ -121,8 +123,8 @@ bool cost_falls(test::StepProblem* s, NewtonOptions options) {
   return true;
 }
 
-// How far half the last bits of the velocities of its bodies move the impulse of each contact of a group. (The
-// law coulomb takes impulses at velocities that count from zero.)
+// How far half the last bits of the velocities of its bodies move the impulse of each contact of a group.
+// (The law coulomb takes impulses at velocities that count from zero.)
 std::vector<Vec3> calc_velocity_rounding(const test::StepProblem& s, const ConstraintGroup& group) {
   const Problem& problem = s.problem;
   Vec6 U = Vec6::Zero();
@@ -246,8 +248,10 @@ bool print(const Tally& t, const Arguments& a, int law) {
   std::printf("  to 1e-5: %d (%.3f %%)   to 1e-8: %d (%.3f %%)   worst residual %.1e\n", t.loose,
               100.0 * t.loose / t.problems, t.tight, 100.0 * t.tight / t.problems, t.worst);
   if (t.tight < t.problems) {
-    std::printf("  of the %d others, half the last bits of their impulses (of coulomb: and velocities) are worth more than 1e-8 in %d\n",
-                t.problems - t.tight, t.rounding);
+    std::printf(
+        "  of the %d others, half the last bits of their impulses (of coulomb: and velocities) are worth "
+        "more than 1e-8 in %d\n",
+        t.problems - t.tight, t.rounding);
   }
   std::printf("  impulses against the law at the answer's velocities: %.1e of the largest impulse at worst\n",
               t.worst_law);
@@ -278,11 +282,12 @@ bool write_page(Arguments a) {
     std::fprintf(stderr, "convergence: %s cannot be written\n", a.page.c_str());
     return false;
   }
-  std::fprintf(file,
-               "# Random problems with the law coulomb\n\nWritten by `convergence --law coulomb --count %d --page "
-               "FILE` (`tests/solvers/convergence.cc`; `tests/support/random_problem.h` tells what is drawn). Do not "
-               "edit.\n",
-               a.count);
+  std::fprintf(
+      file,
+      "# Random problems with the law coulomb\n\nWritten by `convergence --law coulomb --count %d --page "
+      "FILE` (`tests/solvers/convergence.cc`; `tests/support/random_problem.h` tells what is drawn). Do not "
+      "edit.\n",
+      a.count);
   bool good = true;
   for (const Difficulty difficulty : {Difficulty::extreme, Difficulty::ordinary}) {
     const bool is_extreme = difficulty == Difficulty::extreme;
@@ -292,12 +297,13 @@ bool write_page(Arguments a) {
     good &= print(t, a, static_cast<int>(ContactLaw::coulomb));
     const double n = t.problems;
     std::fprintf(file,
-                 "\n## %s\n\n| problems | bodies | contacts, mean | momentum to 1e-5 | to 1e-8 | worst | of those above "
+                 "\n## %s\n\n| problems | bodies | contacts, mean | momentum to 1e-5 | to 1e-8 | worst | of "
+                 "those above "
                  "1e-8, at round-off |\n|---|---|---|---|---|---|---|\n"
                  "| %d | 1 to %d | %.1f | %d (%.3f %%) | %d (%.3f %%) | %.1e | %d of %d |\n\n%s",
-                 is_extreme ? "Extreme" : "Ordinary", t.problems, t.most_bodies, static_cast<double>(t.contacts) / n,
-                 t.loose, 100 * t.loose / n, t.tight, 100 * t.tight / n, t.worst, t.rounding, t.problems - t.tight,
-                 t.cone.page().c_str());
+                 is_extreme ? "Extreme" : "Ordinary", t.problems, t.most_bodies,
+                 static_cast<double>(t.contacts) / n, t.loose, 100 * t.loose / n, t.tight, 100 * t.tight / n,
+                 t.worst, t.rounding, t.problems - t.tight, t.cone.page().c_str());
   }
   return std::fclose(file) == 0 && good;
 }

@@ -24,7 +24,7 @@ IslandCone calc_cone(const StepProblem& s, const Island& island) {
   double most = 0;
   with_law(problem.options.law, problem.options.normal_law, [&](auto law) {
     using Law = decltype(law);
-    if constexpr (requires(ContactData* d) { Law::set_bound(0.0, d); }) {
+    if constexpr (requires(ContactData * d) { Law::set_bound(0.0, d); }) {
       for (int k = island.group_begin; k < island.group_end; ++k) {
         const ConstraintGroup& group = problem.groups[s.newton.islands.groups[k]];
         const Vec6 U = problem.calc_motion(group, s.newton.v);
@@ -104,18 +104,23 @@ std::string ConeTally::text() const {
   const int unsettled = small_.total() - small_.count[0];
   return fmt::format(
       "  cone: settled to 1e-3 in {} of the problems; of islands with at most {} contacts in {}, of larger "
-      "ones in {}\n  of {} small islands that are not, {} have friction below 0.5, {} below 1, {} above; {} of "
+      "ones in {}\n  of {} small islands that are not, {} have friction below 0.5, {} below 1, {} above; {} "
+      "of "
       "all that are not are for each pair of bodies as a whole; report and judge disagree in {} problems\n",
-      percent(problems_.count[0], problems_.total()), kSettledContacts, percent(small_.count[0], small_.total()),
-      percent(large_.count[0], large_.total()), unsettled, slippery_, rough_, very_rough_, share_a_face_, disagree_);
+      percent(problems_.count[0], problems_.total()), kSettledContacts,
+      percent(small_.count[0], small_.total()), percent(large_.count[0], large_.total()), unsettled,
+      slippery_, rough_, very_rough_, share_a_face_, disagree_);
 }
 
 std::string ConeTally::page() const {
   std::string text = fmt::format(
       "The cone: the largest error of friction at its own normal impulse, relative to the contact's impulse "
-      "(and 1 % of the largest in its island). Up to 1e-3 it counts as settled. Islands of more than {} contacts "
-      "are not settled on purpose (`capstan/solvers/coulomb.cc`): their bounds follow the impulses of the first "
-      "iterations.\n\n| | all | up to 1e-3 | to 1e-2 | to 0.1 | to 1 | beyond |\n|---|---|---|---|---|---|---|\n",
+      "(and 1 % of the largest in its island). Up to 1e-3 it counts as settled. Islands of more than {} "
+      "contacts "
+      "are not settled on purpose (`capstan/solvers/coulomb.cc`): their bounds follow the impulses of the "
+      "first "
+      "iterations.\n\n| | all | up to 1e-3 | to 1e-2 | to 0.1 | to 1 | beyond "
+      "|\n|---|---|---|---|---|---|---|\n",
       kSettledContacts);
   const auto row = [&](const std::string& name, const ConeBands& bands) {
     text += fmt::format("| {} | {} |", name, bands.total());
@@ -130,10 +135,12 @@ std::string ConeTally::page() const {
       "\nWhat the rest are:\n\n| islands that are not settled | |\n|---|---|\n| all | {} |\n"
       "| of more than {} contacts | {} |\n| of fewer, largest friction below 0.5 | {} |\n"
       "| of fewer, 0.5 to 1 | {} |\n| of fewer, 1 to 10 | {} |\n"
-      "| of any size, only points of one pair of bodies differ: its net force of friction is within 1e-3 | {} |\n",
+      "| of any size, only points of one pair of bodies differ: its net force of friction is within 1e-3 | "
+      "{} |\n",
       all, kSettledContacts, percent(all - unsettled, all), percent(slippery_, all), percent(rough_, all),
       percent(very_rough_, all), percent(share_a_face_, all));
-  text += fmt::format("\nThe solver's own figure and this one are on two sides of 1e-3 in {} problems.\n", disagree_);
+  text += fmt::format("\nThe solver's own figure and this one are on two sides of 1e-3 in {} problems.\n",
+                      disagree_);
   return text;
 }
 

@@ -37,7 +37,7 @@ class ConeTally {
  private:
   ConeBands problems_, small_, large_;  // small: islands of at most kSettledContacts
   // Of islands that are not settled.
-  int share_a_face_ = 0;  // within kConeSettled for each pair of links as a whole
+  int share_a_face_ = 0;                           // within kConeSettled for each pair of links as a whole
   int slippery_ = 0, rough_ = 0, very_rough_ = 0;  // small ones: largest mu below 0.5, below 1, above
   int disagree_ = 0;  // problems where the report's figure and this one are on two sides of kConeSettled
 };

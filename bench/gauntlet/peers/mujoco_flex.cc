@@ -14,7 +14,7 @@ namespace {
 // What of a rod or soft body goes into a flexcomp.
 struct FlexPlan {
   std::string name;
-  std::vector<Vec3> layout, start;   // [vertices] as compiled, and at the start
+  std::vector<Vec3> layout, start;  // [vertices] as compiled, and at the start
   std::vector<int> elements, pins;
   std::vector<std::pair<int, const RodAttachment*>> ties;  // null: to the world
   Vec3 velocity = Vec3::Zero(), angular = Vec3::Zero();
@@ -72,8 +72,9 @@ FlexPlan plan_soft(const SoftBodySpec& soft) {
   plan.start = plan.layout;
   for (const auto& tet : soft.mesh->tets) {
     const Vec3 a = plan.layout[tet[0]];
-    plan.mass += soft.density / 6 *
-                 std::abs((plan.layout[tet[1]] - a).cross(plan.layout[tet[2]] - a).dot(plan.layout[tet[3]] - a));
+    plan.mass +=
+        soft.density / 6 *
+        std::abs((plan.layout[tet[1]] - a).cross(plan.layout[tet[2]] - a).dot(plan.layout[tet[3]] - a));
     for (const int vertex : tet) plan.elements.push_back(vertex);
   }
   plan.young = soft.young_modulus, plan.poisson = soft.poisson_ratio;
@@ -104,13 +105,13 @@ std::string write_flexes(const Task& task) {
   xml.precision(17);
   const double friction = material_of(task).friction;
   for (const FlexPlan& plan : plan_all(task)) {
-    xml << "<flexcomp name='" << plan.name << "' type='direct' dim='" << plan.dimension << "' mass='" << plan.mass
-        << "' radius='" << plan.radius << "' point='";
+    xml << "<flexcomp name='" << plan.name << "' type='direct' dim='" << plan.dimension << "' mass='"
+        << plan.mass << "' radius='" << plan.radius << "' point='";
     for (const Vec3& p : plan.layout) xml << p.x() << " " << p.y() << " " << p.z() << " ";
     xml << "' element='";
     for (const int vertex : plan.elements) xml << vertex << " ";
-    xml << "'>\n<edge equality='" << (plan.dimension == 1 ? "true" : "false") << "'/><elasticity young='" << plan.young
-        << "' poisson='" << std::min(plan.poisson, 0.49) << "' damping='" << plan.beta
+    xml << "'>\n<edge equality='" << (plan.dimension == 1 ? "true" : "false") << "'/><elasticity young='"
+        << plan.young << "' poisson='" << std::min(plan.poisson, 0.49) << "' damping='" << plan.beta
         << "'/><contact selfcollide='none' friction='" << friction << " 0.005 0.0001'/>\n";
     if (!plan.pins.empty()) {
       xml << "<pin id='";
@@ -126,7 +127,8 @@ std::string write_flex_ties(const Task& task) {
   std::ostringstream xml;
   for (const FlexPlan& plan : plan_all(task)) {
     for (std::size_t k = 0; k < plan.ties.size(); ++k) {
-      xml << "<connect name='" << tie_name(plan, k) << "' body1='" << plan.name << "_" << plan.ties[k].first << "'";
+      xml << "<connect name='" << tie_name(plan, k) << "' body1='" << plan.name << "_" << plan.ties[k].first
+          << "'";
       if (plan.ties[k].second) xml << " body2='" << plan.ties[k].second->body << "'";
       xml << " anchor='0 0 0'/>\n";
     }
@@ -158,7 +160,8 @@ MujocoFlexes::MujocoFlexes(const Task& task, mjModel* m, mjData* d) : m_(m), d_(
       const auto& [node, tie] = plan.ties[k];
       const int id = mj_name2id(m, mjOBJ_EQUALITY, tie_name(plan, k).c_str());
       const Vec3 anchor = tie ? tie->pose->position : plan.start[node];
-      for (int j = 0; j < 3; ++j) m->eq_data[mjNEQDATA * id + j] = 0, m->eq_data[mjNEQDATA * id + 3 + j] = anchor[j];
+      for (int j = 0; j < 3; ++j)
+        m->eq_data[mjNEQDATA * id + j] = 0, m->eq_data[mjNEQDATA * id + 3 + j] = anchor[j];
     }
     flexes_.push_back(flex);
   }

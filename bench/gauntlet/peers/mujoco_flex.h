@@ -1,5 +1,5 @@
-// Rods and soft bodies as MuJoCo has them since version 4: flexcomps of dimension 1 and 3, with the integrator
-// `discrete` that its documentation recommends for them.
+// Rods and soft bodies as MuJoCo has them since version 4: flexcomps of dimension 1 and 3, with the
+// integrator `discrete` that its documentation recommends for them.
 //
 // Rods are laid out straight where they have no curvature at rest, and bent by their start. A soft body of
 // quadratic elements becomes one of linear ones, which MuJoCo has. Masses of vertices are all the same.
@@ -29,9 +29,9 @@ class MujocoFlexes {
   struct Flex {
     std::string name;
     double alpha = 0;
-    std::vector<int> body;      // [vertices] -1: pinned
-    std::vector<double> mass;   // [vertices]
-    std::vector<Vec3> start;    // [vertices]
+    std::vector<int> body;     // [vertices] -1: pinned
+    std::vector<double> mass;  // [vertices]
+    std::vector<Vec3> start;   // [vertices]
   };
   struct Point {
     int flex = 0, vertex = -1;  // -1: all of it

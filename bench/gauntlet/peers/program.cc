@@ -60,7 +60,8 @@ namespace {
 void refuse(const Task& task) {
   if (!task.scene.rods.empty() && kNoRods) throw CannotExpress(kNoRods);
   if (!task.scene.soft_bodies.empty() && kNoSoftBodies) throw CannotExpress(kNoSoftBodies);
-  if (material_of(task).contact == ContactModel::patch) throw CannotExpress("bodies touch at points, not over areas");
+  if (material_of(task).contact == ContactModel::patch)
+    throw CannotExpress("bodies touch at points, not over areas");
 }
 
 nlohmann::json number(double x) {
