@@ -71,10 +71,9 @@ FlexPlan plan_soft(const SoftBodySpec& soft) {
   }
   plan.start = plan.layout;
   for (const auto& tet : soft.mesh->tets) {
-    const Vec3 a = plan.layout[tet[0]];
-    plan.mass +=
-        soft.density / 6 *
-        std::abs((plan.layout[tet[1]] - a).cross(plan.layout[tet[2]] - a).dot(plan.layout[tet[3]] - a));
+    const Vec3 a = plan.layout[tet[0]], b = plan.layout[tet[1]] - a, c = plan.layout[tet[2]] - a,
+               d = plan.layout[tet[3]] - a;
+    plan.mass += soft.density / 6 * std::abs(cross(b, c).dot(d));
     for (const int vertex : tet) plan.elements.push_back(vertex);
   }
   plan.young = soft.young_modulus, plan.poisson = soft.poisson_ratio;
@@ -149,7 +148,7 @@ MujocoFlexes::MujocoFlexes(const Task& task, mjModel* m, mjData* d) : m_(m), d_(
       flex.body.push_back(body);
       flex.mass.push_back(body < 0 ? 0 : m->body_mass[body]);
       if (body < 0) continue;
-      const Vec3 v = plan.velocity + plan.angular.cross(plan.start[i] - centre);
+      const Vec3 v = plan.velocity + cross(plan.angular, Vec3(plan.start[i] - centre));
       for (int k = 0; k < 3; ++k) {
         const int joint = m->body_jntadr[body] + k;
         d->qpos[m->jnt_qposadr[joint]] = plan.start[i][k] - plan.layout[i][k];
