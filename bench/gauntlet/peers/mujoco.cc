@@ -48,7 +48,6 @@ class Writer {
     write_children(kWorld);
     xml_ << write_flexes(task_) << "</worldbody>\n";
     write_constraints();
-    equality_ << write_flex_ties(task_);
     xml_ << "<asset>\n" << asset_.str() << "</asset>\n<equality>\n" << equality_.str() << "</equality>\n";
     write_actuators();
     xml_ << "</mujoco>\n";

@@ -16,8 +16,8 @@ struct FlexPlan {
   std::string name;
   std::vector<Vec3> layout, start;  // [vertices] as compiled, and at the start
   std::vector<int> elements, pins;
-  std::vector<std::pair<int, const RodAttachment*>> ties;  // null: to the world
   Vec3 velocity = Vec3::Zero(), angular = Vec3::Zero();
+  std::vector<double> vertex_mass;  // [kg] what is nearest to each
   double mass = 0, radius = 1e-4, young = 0, poisson = 0, alpha = 0, beta = 0;
   int dimension = 3;
 };
@@ -38,23 +38,25 @@ FlexPlan plan_rod(const RodSpec& rod) {
     plan.elements.insert(plan.elements.end(), {static_cast<int>(i) - 1, static_cast<int>(i)});
   }
   plan.radius = rod.section.width / 2;
-  plan.mass = rod.density * std::numbers::pi * plan.radius * plan.radius * length;
+  const double line_density = rod.density * std::numbers::pi * plan.radius * plan.radius;
+  plan.mass = line_density * length;
+  plan.vertex_mass.assign(rod.nodes.size(), 0);
+  for (std::size_t i = 1; i < rod.nodes.size(); ++i) {
+    const double half = 0.5 * line_density * (rod.nodes[i] - rod.nodes[i - 1]).norm();
+    plan.vertex_mass[i - 1] += half;
+    plan.vertex_mass[i] += half;
+  }
   plan.young = rod.young_modulus, plan.poisson = rod.poisson_ratio;
   plan.alpha = rod.alpha, plan.beta = rod.beta;
   plan.velocity = rod.velocity;
   std::vector<int> held = rod.pinned_nodes;
   for (const int edge : rod.clamped_edges) held.insert(held.end(), {edge, edge + 1});
   for (const int node : held) {
-    if (plan.layout[node] == plan.start[node]) {
-      plan.pins.push_back(node);
-    } else {
-      plan.ties.push_back({node, nullptr});
-    }
+    if (plan.layout[node] != plan.start[node]) throw CannotExpress("only straight rods are held here");
+    plan.pins.push_back(node);
   }
-  for (const RodAttachment& a : rod.attachments) {
-    if (a.node < 0 || !a.pose) throw CannotExpress("only nodes at points of bodies are tied here");
-    plan.ties.push_back({a.node, &a});
-  }
+  // A <connect> of a vertex whose point is set after compiling did not hold anything when it was tried.
+  if (!rod.attachments.empty()) throw CannotExpress("ends of rods are not tied to bodies here");
   return plan;
 }
 
@@ -73,7 +75,10 @@ FlexPlan plan_soft(const SoftBodySpec& soft) {
   for (const auto& tet : soft.mesh->tets) {
     const Vec3 a = plan.layout[tet[0]], b = plan.layout[tet[1]] - a, c = plan.layout[tet[2]] - a,
                d = plan.layout[tet[3]] - a;
-    plan.mass += soft.density / 6 * std::abs(cross(b, c).dot(d));
+    const double mass = soft.density / 6 * std::abs(cross(b, c).dot(d));
+    plan.mass += mass;
+    plan.vertex_mass.resize(plan.layout.size());
+    for (const int vertex : tet) plan.vertex_mass[vertex] += mass / 4;
     for (const int vertex : tet) plan.elements.push_back(vertex);
   }
   plan.young = soft.young_modulus, plan.poisson = soft.poisson_ratio;
@@ -87,10 +92,6 @@ std::vector<FlexPlan> plan_all(const Task& task) {
   for (const RodSpec& rod : task.scene.rods) plans.push_back(plan_rod(rod));
   for (const SoftBodySpec& soft : task.scene.soft_bodies) plans.push_back(plan_soft(soft));
   return plans;
-}
-
-std::string tie_name(const FlexPlan& plan, std::size_t k) {
-  return plan.name + "_tie" + std::to_string(k);
 }
 
 }  // namespace
@@ -122,19 +123,6 @@ std::string write_flexes(const Task& task) {
   return xml.str();
 }
 
-std::string write_flex_ties(const Task& task) {
-  std::ostringstream xml;
-  for (const FlexPlan& plan : plan_all(task)) {
-    for (std::size_t k = 0; k < plan.ties.size(); ++k) {
-      xml << "<connect name='" << tie_name(plan, k) << "' body1='" << plan.name << "_" << plan.ties[k].first
-          << "'";
-      if (plan.ties[k].second) xml << " body2='" << plan.ties[k].second->body << "'";
-      xml << " anchor='0 0 0'/>\n";
-    }
-  }
-  return xml.str();
-}
-
 MujocoFlexes::MujocoFlexes(const Task& task, mjModel* m, mjData* d) : m_(m), d_(d) {
   for (const FlexPlan& plan : plan_all(task)) {
     Flex flex;
@@ -146,8 +134,9 @@ MujocoFlexes::MujocoFlexes(const Task& task, mjModel* m, mjData* d) : m_(m), d_(
     for (std::size_t i = 0; i < plan.start.size(); ++i) {
       const int body = mj_name2id(m, mjOBJ_BODY, (plan.name + "_" + std::to_string(i)).c_str());
       flex.body.push_back(body);
-      flex.mass.push_back(body < 0 ? 0 : m->body_mass[body]);
+      flex.mass.push_back(body < 0 ? 0 : plan.vertex_mass[i]);
       if (body < 0) continue;
+      m->body_mass[body] = plan.vertex_mass[i];
       const Vec3 v = plan.velocity + cross(plan.angular, Vec3(plan.start[i] - centre));
       for (int k = 0; k < 3; ++k) {
         const int joint = m->body_jntadr[body] + k;
@@ -155,14 +144,13 @@ MujocoFlexes::MujocoFlexes(const Task& task, mjModel* m, mjData* d) : m_(m), d_(
         d->qvel[m->jnt_dofadr[joint]] = v[k];
       }
     }
-    for (std::size_t k = 0; k < plan.ties.size(); ++k) {
-      const auto& [node, tie] = plan.ties[k];
-      const int id = mj_name2id(m, mjOBJ_EQUALITY, tie_name(plan, k).c_str());
-      const Vec3 anchor = tie ? tie->pose->position : plan.start[node];
-      for (int j = 0; j < 3; ++j)
-        m->eq_data[mjNEQDATA * id + j] = 0, m->eq_data[mjNEQDATA * id + 3 + j] = anchor[j];
-    }
     flexes_.push_back(flex);
+  }
+  if (!flexes_.empty()) {  // what follows from masses; it takes the reference for the state
+    const std::vector<mjtNum> q(d->qpos, d->qpos + m->nq), v(d->qvel, d->qvel + m->nv);
+    mj_setConst(m, d);
+    std::copy(q.begin(), q.end(), d->qpos);
+    std::copy(v.begin(), v.end(), d->qvel);
   }
   for (const Probe& probe : task.probes) {
     Point point;

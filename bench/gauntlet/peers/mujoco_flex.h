@@ -2,8 +2,8 @@
 // integrator `discrete` that its documentation recommends for them.
 //
 // Rods are laid out straight where they have no curvature at rest, and bent by their start. A soft body of
-// quadratic elements becomes one of linear ones, which MuJoCo has. Masses of vertices are all the same.
-// Rayleigh's alpha is a force on each vertex, beta the damping of the flex.
+// quadratic elements becomes one of linear ones, which MuJoCo has. Each vertex has the mass that is nearest
+// to it. Rayleigh's alpha is a force on each vertex, beta the damping of the flex.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -14,13 +14,12 @@ namespace capstan::gauntlet {
 
 bool has_flexes(const Task& task);
 
-// Children of the worldbody, and of <equality>.
+// Children of the worldbody.
 std::string write_flexes(const Task& task);
-std::string write_flex_ties(const Task& task);
 
 class MujocoFlexes {
  public:
-  // Puts them where they start, and sets the points of ties.
+  // Puts them where they start.
   MujocoFlexes(const Task& task, mjModel* m, mjData* d);
   void apply_damping();  // before each step
   void get(std::span<BodyState> probes) const;
