@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments wheel docs format clean
+.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments pages wheel docs format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
 	@echo "make gauntlet  small scenes with known answers in every simulator; docs/results/gauntlet.md"
 	@echo "make experiments  repeat the published experiments; docs/results"
+	@echo "make pages    bounces, scales and starts by default, 100,000 random problems; docs/results (a quarter of an hour)"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
@@ -62,6 +63,12 @@ experiments: setup $(BUILD)/build.ninja
 	@tools/conic-solvers
 	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli capstan_experiments_cli
 	@$(BUILD)/apps/capstan/capstan experiments --all
+
+PROBLEMS ?= 100000
+pages: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli convergence
+	@python3 bench/defaults.py --capstan $(BUILD)/apps/capstan/capstan --page docs/results/defaults.md
+	@$(BUILD)/tests/convergence --law coulomb --count $(PROBLEMS) --page docs/results/random_problems.md
 
 golden: setup build/release/build.ninja
 	@tools/setup --optional golden

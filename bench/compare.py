@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Capstan against the other simulators that are installed: same scenes, same machine, in turns.
 
-    bench/compare.py [--build build/bench] [--full] [--only SUBSTRING] [--docs]
+    bench/compare.py [--build build/bench] [--full | --first-seconds] [--only SUBSTRING] [--docs]
 
 Runs the programs in BUILD/peers (bench/peers/harness.h), writes BUILD/results/peers.json, peers.md and figures, and
 prints the tables. --docs also writes docs/results/benchmarks.md. --from FILE.json makes the report of an earlier run.
@@ -102,6 +102,12 @@ def suite(full):
     return cases
 
 
+def first_seconds():
+    """Only the first seconds of clutter, when everything moves, beside MuJoCo's two solvers."""
+    return [case(scene, n, duration=report.FIRST_SECONDS, engines=BEST, repeat=3 if n <= 40 else 1)
+            for scene in ("clutter_walls", "clutter_open") for n in (40, 160, 320, 1000)]
+
+
 def run_one(program, settings, c, seed, limit):
     """The line of JSON of one run, or the reason why there is none."""
     command, environment = [str(program)], dict(os.environ)
@@ -190,6 +196,8 @@ def main():
     parser.add_argument("--results", default="", help="where results go; default: BUILD/results")
     parser.add_argument("--quick", action="store_true", help="about half an hour: the default")
     parser.add_argument("--full", action="store_true", help="every scene, size, engine and setting: hours")
+    parser.add_argument("--first-seconds", action="store_true",
+                        help="only the first 3 s of clutter, when everything moves, beside MuJoCo: about ten minutes")
     parser.add_argument("--only", default="", help="only scenes whose name contains this")
     parser.add_argument("--time-limit", type=float, default=0, help="[s] of stepping in one run (30, or 60 with --full)")
     parser.add_argument("--repeat", type=int, default=0, help="runs of every case, each with another seed")
@@ -206,14 +214,15 @@ def main():
     else:
         if not (build / "peers" / "capstan").exists():
             sys.exit(f"error: there is no {build}/peers/capstan; 'make bench' builds it")
-        cases = [c for c in suite(options.full) if options.only in c["scene"]]
+        chosen = first_seconds() if options.first_seconds else suite(options.full)
+        cases = [c for c in chosen if options.only in c["scene"]]
         if not cases:
-            names = sorted({c["scene"] for c in suite(options.full)})
+            names = sorted({c["scene"] for c in chosen})
             sys.exit(f"error: no scene contains '{options.only}'; there are {', '.join(names)}")
         for c in cases:
             c["repeat"] = options.repeat or c["repeat"]
         limit = options.time_limit or (60 if options.full else 30)
-        data = dict(machine=machine(), mode="full" if options.full else "quick", time_limit=limit, goes=GOES, longest_go=LONGEST_GO, missing=[], skipped={},
+        data = dict(machine=machine(), mode="full" if options.full else "first seconds" if options.first_seconds else "quick", time_limit=limit, goes=GOES, longest_go=LONGEST_GO, missing=[], skipped={},
                     runs=[])
 
         def save():

@@ -5,11 +5,19 @@ import statistics
 import figure
 
 OURS = "Capstan"
+PARTS = 20  # of a whole run that have a time of their own: bench/peers/harness.cc
+FIRST_SECONDS = 3  # of clutter, when everything moves
 
 
 def mean(values):
     values = list(values)
     return sum(values) / len(values) if values else 0
+
+
+def part_at(run, time):
+    """Which part of a run (ms_parts, PARTS for a whole one) begins at `time` [s]."""
+    duration = run.get("duration", 0)
+    return round(PARTS * time / duration) if time < duration else (PARTS if time > 0 else 0)
 
 
 class Results:
@@ -33,18 +41,23 @@ class Results:
     def failed(self, case, label):
         return any(run["failure"] or not run["finite"] for run in self.by_case.get(case, {}).get(label, []))
 
-    def ratio(self, case, label, ours=OURS, seconds=math.inf):
-        """Our time over theirs: over the part of the run that both have, or its first seconds; median over the seeds."""
+    def ratio(self, case, label, ours=OURS, first=0, seconds=math.inf):
+        """Our time over theirs: over the part of the run that both have, from `first` [s] to `seconds`; median over the seeds.
+        None where neither has so much of it."""
         engines, ratios = self.by_case.get(case, {}), []
         for a in engines.get(ours, []):
             for b in engines.get(label, []):
-                parts = min(len(a["ms_parts"]), len(b["ms_parts"]))
-                duration = a.get("steps", 0) * a["dt"]
-                if duration > seconds and a["complete"]:
-                    parts = min(parts, round(len(a["ms_parts"]) * seconds / duration))
-                if a["seed"] == b["seed"] and parts > 0 and sum(b["ms_parts"][:parts]) > 0:
-                    ratios.append(sum(a["ms_parts"][:parts]) / sum(b["ms_parts"][:parts]))
+                whole = min(len(a["ms_parts"]), len(b["ms_parts"]))
+                begin, end = (min(whole, part_at(a, time)) for time in (first, seconds))
+                mine, theirs = sum(a["ms_parts"][begin:end]), sum(b["ms_parts"][begin:end])
+                if a["seed"] == b["seed"] and begin < end and theirs > 0:
+                    ratios.append(mine / theirs)
         return statistics.median(ratios) if ratios else None
+
+    def first_ms(self, case, label):
+        """Time of a step in the first seconds, mean over the repetitions."""
+        parts = [run["ms_parts"][:part_at(run, FIRST_SECONDS)] for run in self.by_case.get(case, {}).get(label, [])]
+        return mean(mean(p) for p in parts if p) if parts else None
 
 
 def number(value):
@@ -100,7 +113,7 @@ def case_table(results, case):
         rows.append([
             label, number(get("ms_mean")) + cut, number(get("ms_p50")), number(get("ms_p95")), number(get("ms_max")),
             "" if label == OURS else number(results.ratio(case, label)),
-            "" if label == OURS or not case[0].startswith("clutter") else number(results.ratio(case, label, seconds=3)),
+            "" if label == OURS or not case[0].startswith("clutter") else number(results.ratio(case, label, seconds=FIRST_SECONDS)),
             number(iterations) if iterations >= 0 else "",
             number(get("contacts")) if get("contacts") >= 0 else "", number(get("penetration_mean_mm")),
             number(max(run["penetration_peak_mm"] for run in runs)), number(get("creep_mean_mm_s")),
@@ -109,18 +122,37 @@ def case_table(results, case):
     return table(head, rows)
 
 
-def better_mujoco(results, case):
+def better_mujoco(results, case, first=0, seconds=math.inf):
     """Ratio to the faster of MuJoCo's two solvers."""
-    ratios = [results.ratio(case, label) for label in ("MuJoCo Newton", "MuJoCo CG")]
+    ratios = [results.ratio(case, label, first=first, seconds=seconds) for label in ("MuJoCo Newton", "MuJoCo CG")]
     ratios = [r for r in ratios if r is not None]
     return max(ratios) if ratios else None
 
 
 def better_mujoco_at_first(results, case):
-    """The same in the first 3 s, when everything moves: whole runs hide it, because what rests is skipped."""
-    ratios = [results.ratio(case, label, seconds=3) for label in ("MuJoCo Newton", "MuJoCo CG")]
-    ratios = [r for r in ratios if r is not None]
-    return max(ratios) if ratios else None
+    """The same in the first seconds, when everything moves: whole runs hide it, because what rests is skipped."""
+    return better_mujoco(results, case, seconds=FIRST_SECONDS)
+
+
+def better_mujoco_after(results, case):
+    """The same in the rest of the run."""
+    return better_mujoco(results, case, first=FIRST_SECONDS)
+
+
+def first_seconds_table(results):
+    """Our time over MuJoCo's in the first seconds of clutter and after them, at 10 ms; '' without such runs."""
+    rows = []
+    for scene, name in (("clutter_walls", "with walls"), ("clutter_open", "open")):
+        for case in sorted(c for c in results.by_case if c[0] == scene and c[2] == 0.01):
+            newton, cg = (results.ratio(case, label, seconds=FIRST_SECONDS) for label in ("MuJoCo Newton", "MuJoCo CG"))
+            better = better_mujoco_at_first(results, case)
+            if better is None:
+                continue
+            own = results.first_ms(case, OURS)
+            rows.append([name, str(case[1]), number(own), number(newton), number(cg), f"**{number(better)}**", number(better_mujoco_after(results, case)),
+                         number(better_mujoco(results, case))])
+    head = ["clutter", "bodies", "Capstan, ms per step, first 3 s", "over MuJoCo Newton", "over MuJoCo CG", "over the better one, first 3 s", "after 3 s", "whole run"]
+    return table(head, rows) if rows else ""
 
 
 def targets(results):
@@ -244,6 +276,13 @@ that was simulated.
 """
 
 
+FIRST = """## The first {seconds} s of clutter
+
+When everything moves. Whole runs hide it, because bodies that did not change are skipped. Capstan's time over MuJoCo's, dt 10 ms: below 1, Capstan is
+faster.
+"""
+
+
 def write(data, folder, name="peers.md"):
     """Writes the page and its figures; returns the text of the page."""
     results = Results(data["runs"])
@@ -261,6 +300,9 @@ def write(data, folder, name="peers.md"):
     if data["skipped"]:
         page.append("")
     page += ["## Targets\n", target_table(results)]
+    first = first_seconds_table(results)
+    if first:
+        page += [FIRST.format(seconds=FIRST_SECONDS), first]
     for file, caption in figures(results, folder):
         page.append(f"![{caption}]({file})\n")
     for case in results.by_case:

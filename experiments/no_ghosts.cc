@@ -9,6 +9,7 @@
 #include "capstan/math/rotation.h"
 #include "experiments/clutter.h"
 #include "experiments/programs.h"
+#include "experiments/seams.h"
 #include "experiments/simulation.h"
 
 namespace capstan::experiments {
@@ -204,6 +205,7 @@ Result no_ghosts(const Run& run) {
     }
   }
   result.tables.push_back(heaps);
+  film_seams(run, &result);
   return result;
 }
 

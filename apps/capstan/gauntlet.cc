@@ -104,7 +104,7 @@ int gauntlet(const GauntletOptions& options) {
       trajectory = gauntlet::run(task, chosen.dt, runner.get(), &trouble);
       if (!options.trajectory.empty()) gauntlet::write_trajectory(trajectory, options.trajectory);
     } else {
-      trajectory = gauntlet::read_trajectory(task.scene.bodies.size(), options.judge);
+      trajectory = gauntlet::read_trajectory(task.num_recorded(), options.judge);
     }
     const Verdict verdict = gauntlet::judge(task, trajectory, trouble);
     const KnownFailure* known = expects ? task.known_failure(law, integrator, chosen.dt) : nullptr;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -30,6 +31,13 @@ struct Measure {
   std::string unit() const;         // "m", "rad/s", ...
 };
 
+// A point of a rod or of a soft body that is recorded as if it were a body, or all of one.
+struct Probe {
+  std::string name;
+  std::string object;         // the rod or soft body
+  std::optional<Vec3> start;  // [m] where the point is at the start, world axes; none: the whole object
+};
+
 // Settings of Capstan that are known to fail a task, and why.
 struct KnownFailure {
   std::vector<std::string> laws;
@@ -42,11 +50,14 @@ struct Task {
   std::string name;  // of the file, without its extension
   std::string title, shows, group, why;
   Scene scene;
+  std::vector<Probe> probes;
   Measure measure;
   double answer = 0, tolerance = 0;  // in units of the measure
   std::vector<KnownFailure> known_failures;
 
   double duration() const { return scene.options.duration; }
+  // What a trajectory has states of: the bodies of the scene, then the probes.
+  std::size_t num_recorded() const { return scene.bodies.size() + probes.size(); }
   // Mass, centre and inertia of body i of the scene, in its own frame.
   Inertia inertia(std::size_t i) const;
   // Null when Capstan with these settings is expected to pass.
@@ -63,6 +74,8 @@ Task read_task(const std::string& path);  // throws InputError
 std::vector<std::string> task_files();
 std::string task_folder();
 
+// Of a probe at a point: its position and velocity. Of one that is a whole object: its centre of mass, the
+// velocity of that, and for `angular` its angular momentum about it over its mass [m^2/s].
 struct BodyState {
   Vec3 position = Vec3::Zero();       // [m] of the body's frame, world axes
   Vec4 quat_wxyz = Vec4(1, 0, 0, 0);  // unit
@@ -71,7 +84,7 @@ struct BodyState {
 };
 
 struct Trajectory {
-  std::size_t num_bodies = 0;     // in the order of Scene::bodies
+  std::size_t num_bodies = 0;     // in the order of Scene::bodies, then that of Task::probes
   std::vector<double> time;       // [s]
   std::vector<BodyState> states;  // num_bodies for each time
   std::span<const BodyState> at(std::size_t sample) const {
@@ -109,6 +122,9 @@ struct CannotExpress : std::runtime_error {
 
 // Steps of dt to the end of the task. What a step throws ends it and is told in `trouble`.
 Trajectory run(const Task& task, double dt, Runner* runner, std::string* trouble);
+
+// [kg] of a rod or soft body of the scene.
+double flexible_mass(const Scene& scene, const std::string& name);
 
 struct CapstanSettings {
   std::string law;         // "": the default of a scene

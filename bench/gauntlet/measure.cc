@@ -10,9 +10,12 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 
-std::size_t body_index(const Scene& scene, const std::string& name) {
+std::size_t body_index(const Task& task, const std::string& name) {
+  const std::vector<Body>& bodies = task.scene.bodies;
   std::size_t i = 0;
-  while (i < scene.bodies.size() && scene.bodies[i].name != name) ++i;
+  while (i < bodies.size() && bodies[i].name != name) ++i;
+  if (i < bodies.size()) return i;
+  while (i < task.num_recorded() && task.probes[i - bodies.size()].name != name) ++i;
   return i;
 }
 
@@ -27,7 +30,8 @@ double tilt(const BodyState& s) {
   return std::acos(std::clamp(rotate(s.quat_wxyz, Vec3(0, 0, 1)).z(), -1.0, 1.0));
 }
 
-// Energy and momentum of all bodies with the masses of the scene.
+// Energy and momentum of all bodies with the masses of the scene; momentum of whole rods and soft bodies,
+// too.
 struct Sum {
   double kinetic = 0, gravity = 0;
   Vec3 linear = Vec3::Zero(), angular = Vec3::Zero();
@@ -37,6 +41,11 @@ Sum sum_of(const Task& task, const std::vector<Inertia>& inertias, std::span<con
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const Inertia& I = inertias[i];
     const BodyState& s = bodies[i];
+    if (i >= task.scene.bodies.size()) {
+      sum.linear += I.mass * s.velocity;
+      sum.angular += I.mass * (cross(s.position, s.velocity) + s.angular);
+      continue;
+    }
     const Vec3 c = point_position(s, I.com), v = point_velocity(s, I.com);
     const Mat3 R = rotation_matrix(s.quat_wxyz);
     const Vec3 spin = R * (I.about_com * (R.transpose() * s.angular));
@@ -56,7 +65,7 @@ double wrapped(double angle) {
 std::vector<double> history(const Task& task, const Trajectory& trajectory, std::vector<double>* time) {
   const Measure& m = task.measure;
   const std::string& q = m.quantity;
-  const std::size_t body = body_index(task.scene, m.body), other = body_index(task.scene, m.relative_to);
+  const std::size_t body = body_index(task, m.body), other = body_index(task, m.relative_to);
   std::vector<Inertia> inertias;
   for (std::size_t i = 0; i < trajectory.num_bodies; ++i) inertias.push_back(task.inertia(i));
   const bool relative = !m.relative_to.empty();
@@ -78,7 +87,7 @@ std::vector<double> history(const Task& task, const Trajectory& trajectory, std:
       if (q == "energy") x = sum.kinetic + sum.gravity;
       if (q[0] == 'm' || q[0] == 'a') x = (momentum - first_momentum).norm();
     } else if (q == "tilted") {
-      for (std::size_t i = 0; i < bodies.size(); ++i) {
+      for (std::size_t i = 0; i < task.scene.bodies.size(); ++i) {
         const bool counts = task.scene.bodies[i].name.starts_with(m.bodies);
         x += counts && tilt(bodies[i]) > m.value;
       }
@@ -167,7 +176,7 @@ Verdict judge(const Task& task, const Trajectory& trajectory, const std::string&
 
 Trajectory run(const Task& task, double dt, Runner* runner, std::string* trouble) {
   Trajectory trajectory;
-  trajectory.num_bodies = task.scene.bodies.size();
+  trajectory.num_bodies = task.num_recorded();
   const auto record = [&](double time) {
     trajectory.time.push_back(time);
     trajectory.states.resize(trajectory.states.size() + trajectory.num_bodies);

@@ -4,8 +4,10 @@ import subprocess
 
 import yaml
 
-GROUPS = ["free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp", "mechanisms"]
-PICTURES = ["dominoes", "card_house", "arch", "wobbling_coin", "lift", "cart_rolls_down", "swing_on_three_bars", "curling"]
+GROUPS = ["free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp", "mechanisms", "rods", "soft bodies",
+          "patches"]
+PICTURES = ["dominoes", "card_house", "arch", "wobbling_coin", "lift", "cart_rolls_down", "swing_on_three_bars", "curling",
+            "rope_slips", "column_buckles", "soft_cantilever", "faceted_wheel_on_tiles"]
 PAGE_STEP = 0.005
 
 

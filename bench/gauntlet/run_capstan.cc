@@ -1,12 +1,70 @@
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <stdexcept>
 
 #include "bench/gauntlet/gauntlet.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/add_rod.h"
+#include "capstan/model/add_soft_body.h"
 #include "capstan/step/step.h"
 
 namespace capstan::gauntlet {
 namespace {
+
+int find_flexible(const Model& model, const std::string& name) {
+  for (const int object : find_rods(model)) {
+    if (rod_name(model, object) == name) return object;
+  }
+  for (const int object : find_soft_bodies(model)) {
+    if (soft_body_name(model, object) == name) return object;
+  }
+  throw std::runtime_error("there is no rod or soft body " + name);
+}
+
+// A probe in the model: a node of an object, or (node < 0) all of it.
+struct NodeProbe {
+  int object = 0, node = -1;
+  int stride = 0;  // numbers of q and of v for each node
+
+  NodeProbe(const Model& model, const VecX& q, const Probe& probe)
+      : object(find_flexible(model, probe.object)) {
+    if (!probe.start) return;
+    const bool is_rod = model.objects[object].physics->kind() == "rod";
+    stride = is_rod ? 4 : 3;
+    const int num_nodes =
+        is_rod ? rod_of(model, object).num_nodes() : soft_body_of(model, object).num_nodes();
+    double nearest = kInfinity;
+    for (int i = 0; i < num_nodes; ++i) {
+      const double distance =
+          (q.segment<3>(model.objects[object].q_begin + stride * i) - *probe.start).norm();
+      if (distance < nearest) nearest = distance, node = i;
+    }
+    if (nearest > 1e-4)
+      throw std::runtime_error(fmt::format("probe {}: the nearest node of {} is {:.3g} m away", probe.name,
+                                           probe.object, nearest));
+  }
+
+  BodyState get(const Model& model, const State& state) const {
+    const Object& o = model.objects[object];
+    BodyState s;
+    if (node >= 0) {
+      s.position = state.q.segment<3>(o.q_begin + stride * node);
+      s.velocity = state.v.segment<3>(o.dof_begin + stride * node);
+      return s;
+    }
+    const auto q = state.q.segment(o.q_begin, o.num_positions());
+    const auto v = state.v.segment(o.dof_begin, o.num_dofs());
+    Vec3 moment;
+    const double mass = o.physics->calc_mass(q, &moment);
+    const Vec6 momentum = o.physics->calc_momentum(q, v);
+    s.position = moment / mass;
+    s.velocity = momentum.tail<3>() / mass;
+    s.angular = momentum.head<3>() / mass - cross(s.position, s.velocity);
+    return s;
+  }
+};
 
 class CapstanRunner : public Runner {
  public:
@@ -29,6 +87,7 @@ class CapstanRunner : public Runner {
       options_.integrator = *integrator;
     }
     for (const Body& body : task.scene.bodies) bodies_.push_back(model_.find_body(body.name));
+    for (const Probe& probe : task.probes) probes_.emplace_back(model_, state_.q, probe);
   }
 
   void step() override { capstan::step(model_, options_, {}, &state_, &workspace_); }
@@ -36,7 +95,9 @@ class CapstanRunner : public Runner {
   void get(std::span<BodyState> bodies) override {
     calc_placement(model_, state_.q, &placement_);
     calc_velocity(model_, placement_, state_.v, &velocity_);
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
+    for (std::size_t i = 0; i < probes_.size(); ++i)
+      bodies[bodies_.size() + i] = probes_[i].get(model_, state_);
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
       const Transform X = body_pose(model_, placement_, bodies_[i]);
       const Vec6 V = body_velocity(model_, placement_, velocity_, bodies_[i]);
       bodies[i] = {X.p, quat_from_matrix(X.R), V.tail<3>(), V.head<3>()};
@@ -51,9 +112,18 @@ class CapstanRunner : public Runner {
   Placement placement_;
   Velocity velocity_;
   std::vector<int> bodies_;
+  std::vector<NodeProbe> probes_;
 };
 
 }  // namespace
+
+double flexible_mass(const Scene& scene, const std::string& name) {
+  const Model model = compile(scene);
+  const State state = initial_state(model);
+  const Object& o = model.objects[find_flexible(model, name)];
+  Vec3 moment;
+  return o.physics->calc_mass(state.q.segment(o.q_begin, o.num_positions()), &moment);
+}
 
 std::unique_ptr<Runner> make_capstan(const Task& task, double dt, const CapstanSettings& settings) {
   return std::make_unique<CapstanRunner>(task, dt, settings);

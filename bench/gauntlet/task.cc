@@ -9,6 +9,8 @@
 #include "capstan/io/read.h"
 #include "capstan/io/yaml_fields.h"
 #include "capstan/model/inertia.h"
+#include "capstan/scene/rod.h"
+#include "capstan/scene/soft_body.h"
 
 namespace capstan::gauntlet {
 
@@ -20,9 +22,9 @@ const std::vector<std::string> kQuantities = {
     "tilted"};
 const std::vector<std::string> kReductions = {
     "end", "max", "min", "mean", "change", "largest_change", "time_above", "time_below"};
-const std::vector<std::string> kGroups = {"free motion", "rest",      "sliding and rolling",
-                                          "impact",      "no ghosts", "no tunneling",
-                                          "grasp",       "mechanisms"};
+const std::vector<std::string> kGroups = {
+    "free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp",
+    "mechanisms",  "rods", "soft bodies",         "patches"};
 
 std::string Measure::unit() const {
   if (over == "time_above" || over == "time_below") return "s";
@@ -37,6 +39,12 @@ std::string Measure::unit() const {
 }
 
 Inertia Task::inertia(std::size_t i) const {
+  if (i >= scene.bodies.size()) {
+    Inertia whole;
+    const Probe& probe = probes[i - scene.bodies.size()];
+    if (!probe.start) whole.mass = flexible_mass(scene, probe.object);
+    return whole;
+  }
   const Body& body = scene.bodies[i];
   if (body.inertia) return *body.inertia;
   Inertia sum;
@@ -59,11 +67,31 @@ const KnownFailure* Task::known_failure(const std::string& law, const std::strin
 
 namespace {
 
-bool is_body(const Scene& scene, const std::string& name) {
-  return std::any_of(scene.bodies.begin(), scene.bodies.end(), [&](const Body& b) { return b.name == name; });
+template <class List>
+bool has_name(const List& list, const std::string& name) {
+  return std::any_of(list.begin(), list.end(), [&](const auto& x) { return x.name == name; });
 }
 
-void read_measure(YamlFields* parent, const Scene& scene, Measure* measure) {
+void read_probes(YamlFields* parent, const Scene& scene, std::vector<Probe>* list) {
+  parent->each("probes", [&](const YamlNode& node) {
+    YamlFields fields(parent->source(), node, "a probe");
+    Probe probe;
+    fields.text("name", &probe.name);
+    fields.text("of", &probe.object);
+    Vec3 start;
+    if (fields.vec3("at", &start)) probe.start = start;
+    if (probe.name.empty() || has_name(scene.bodies, probe.name) || has_name(*list, probe.name))
+      fields.error(node, "a probe needs a 'name' that nothing else has");
+    if (!has_name(scene.rods, probe.object) && !has_name(scene.soft_bodies, probe.object))
+      fields.error(node, fmt::format("there is no rod or soft body '{}' in the scene", probe.object),
+                   "write 'of: NAME' with one that there is");
+    fields.done();
+    list->push_back(probe);
+  });
+}
+
+void read_measure(YamlFields* parent, const Scene& scene, const std::vector<Probe>& probes,
+                  Measure* measure) {
   const YamlNode* node = parent->find("measure");
   if (!node) return;
   YamlFields fields(parent->source(), *node, "the measure");
@@ -71,7 +99,7 @@ void read_measure(YamlFields* parent, const Scene& scene, Measure* measure) {
   if (fields.choice("quantity", kQuantities, &choice)) measure->quantity = kQuantities[choice];
   if (fields.choice("over", kReductions, &choice)) measure->over = kReductions[choice];
   for (auto [key, name] : {std::pair{"body", &measure->body}, {"relative_to", &measure->relative_to}}) {
-    if (fields.text(key, name) && !is_body(scene, *name))
+    if (fields.text(key, name) && !has_name(scene.bodies, *name) && !has_name(probes, *name))
       fields.error(*node, fmt::format("there is no body '{}' in the scene", *name));
   }
   fields.text("bodies", &measure->bodies);
@@ -90,6 +118,15 @@ void read_measure(YamlFields* parent, const Scene& scene, Measure* measure) {
   if (measure->body.empty() && !is_whole) fields.error(*node, "a measure of a body needs 'body'");
   if (!measure->body.empty() && is_whole)
     fields.error(*node, fmt::format("'{}' is of all bodies together", measure->quantity), "remove 'body'");
+  static const std::vector<std::string> of_points = {
+      "x", "y", "z", "vx", "vy", "vz", "speed", "displacement", "azimuth", "gap"};
+  if (has_name(probes, measure->body) &&
+      (std::find(of_points.begin(), of_points.end(), measure->quantity) == of_points.end() ||
+       measure->point != Vec3::Zero()))
+    fields.error(*node, "a probe is a point: it has neither axes nor points");
+  if ((measure->quantity == "kinetic" || measure->quantity == "energy") &&
+      !(scene.rods.empty() && scene.soft_bodies.empty()))
+    fields.error(*node, "the energy of rods and soft bodies is not measured");
   if (measure->quantity == "gap" && measure->relative_to.empty())
     fields.error(*node, "a gap needs 'relative_to'");
   fields.done();
@@ -140,7 +177,8 @@ Task read_task(const std::string& path, Diagnostics* diagnostics) {
   int group = 0;
   if (fields.choice("group", kGroups, &group)) task.group = kGroups[group];
   if (task.group.empty()) fields.error(*extra, "the task has no 'group'");
-  read_measure(&fields, task.scene, &task.measure);
+  read_probes(&fields, task.scene, &task.probes);
+  read_measure(&fields, task.scene, task.probes, &task.measure);
   if (!fields.has("measure")) fields.error(*extra, "the task has no 'measure'");
   if (!fields.number("answer", &task.answer)) fields.error(*extra, "the task has no 'answer'");
   if (!fields.number("tolerance", &task.tolerance, kPositive))

@@ -26,7 +26,7 @@ TEST(Gauntlet, EveryFileIsReadWithoutAWordOfComplaint) {
     EXPECT_EQ(diagnostics.text(), "") << file;
     EXPECT_GT(task.duration(), 0);
     EXPECT_GT(task.tolerance, 0);
-    EXPECT_FALSE(task.scene.bodies.empty()) << file;
+    EXPECT_GT(task.num_recorded(), 0u) << file;
     groups.insert(task.group);
     // One material, so that the friction of every pair is unambiguous for all engines.
     for (const Material& material : task.scene.materials) EXPECT_EQ(material.name, "default") << file;
@@ -50,6 +50,55 @@ TEST(Gauntlet, AnIncompleteTaskIsToldWithAllThatIsMissing) {
   const std::string text = diagnostics.text();
   for (const char* word : {"'shows'", "'why'", "'answer'", "'tolerance'", "weight", "no body 'b'"})
     EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
+  std::remove(path.c_str());
+}
+
+constexpr const char* kRod =
+    "rods: [{name: rope, line: {from: [0, 0, 0], to: [1, 0, 0]}, edges: 4, diameter: 0.01, young_modulus: "
+    "1e7,"
+    " density: 1000, velocity: [0, 2, 0]}]\n";
+
+TEST(Gauntlet, AProbeNeedsANameOfItsOwnAndSomethingToBeOf) {
+  const std::string path = scratch(
+      std::string(
+          "capstan: 1\nextra:\n  probes: [{name: a, of: rope}, {name: a, of: rope}, {name: c, of: nothing}]\n"
+          "  measure: {quantity: tilt, over: end, body: a}\n") +
+      kRod);
+  Diagnostics diagnostics;
+  read_task(path, &diagnostics);
+  for (const char* word : {"that nothing else has", "no rod or soft body 'nothing'", "a probe is a point"})
+    EXPECT_NE(diagnostics.text().find(word), std::string::npos) << word << " in\n" << diagnostics.text();
+  std::remove(path.c_str());
+}
+
+// A rod of 1 m that flies sideways at 2 m/s: a node of it, and all of it.
+TEST(Gauntlet, ProbesTellOfPointsAndOfWholeRods) {
+  const std::string path = scratch(
+      std::string(
+          "capstan: 1\nextra:\n  title: t\n  shows: s\n  group: rods\n  why: w\n  answer: 0\n  tolerance: 1\n"
+          "  probes: [{name: node, of: rope, at: [0.25, 0, 0]}, {name: whole, of: rope}]\n"
+          "  measure: {quantity: y, over: change, body: node}\n"
+          "options: {duration: 0.1, gravity: [0, 0, 0]}\n") +
+      kRod);
+  Task task = read_task(path);
+  EXPECT_EQ(task.num_recorded(), 2u);
+  std::string trouble;
+  const Trajectory trajectory = run(task, 0.01, make_capstan(task, 0.01, {}).get(), &trouble);
+  EXPECT_EQ(trouble, "");
+  EXPECT_NEAR(measure(task, trajectory), 0.2, 1e-9);
+  EXPECT_NEAR(trajectory.at(0)[0].position.x(), 0.25, 1e-12);
+  EXPECT_NEAR(trajectory.at(0)[1].position.x(), 0.5, 1e-12);
+  const double mass = 1000 * std::numbers::pi * 0.005 * 0.005;
+  EXPECT_NEAR(task.inertia(1).mass, mass, 1e-9);
+  // The judge takes momentum from whole rods: in front of one at rest it is all of it.
+  Trajectory stopped = trajectory;
+  stopped.states.back() = {};
+  task.measure.quantity = "momentum";
+  task.measure.over = "end";
+  task.measure.body = "";
+  EXPECT_NEAR(measure(task, stopped), 2 * mass, 1e-9);
+  task.measure.quantity = "angular_momentum";
+  EXPECT_NEAR(measure(task, stopped), 2 * mass * 0.5, 1e-9);
   std::remove(path.c_str());
 }
 

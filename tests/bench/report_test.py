@@ -32,6 +32,24 @@ class Ratio(unittest.TestCase):
         self.assertEqual(report.Results(runs).ratio(("clutter_walls", 40, 0.01), "MuJoCo CG"), 2)
 
 
+class FirstSeconds(unittest.TestCase):
+    CASE = ("clutter_walls", 40, 0.01)
+
+    def test_parts_before_and_after_are_told_apart(self):
+        ours, theirs = [3.0] * 6 + [0.1] * 14, [2.0] * 20
+        results = report.Results([run("Capstan", ours, duration=10), run("MuJoCo Newton", theirs, duration=10),
+                                  run("MuJoCo CG", [4.0] * 20, duration=10)])
+        self.assertEqual(report.better_mujoco_at_first(results, self.CASE), 1.5)
+        self.assertAlmostEqual(report.better_mujoco_after(results, self.CASE), 0.05)
+        self.assertEqual(results.first_ms(self.CASE, "Capstan"), 3)
+        self.assertIn("| with walls | 40 | 3 | 1.5 | 0.75 | **1.5** | 0.05 |", report.first_seconds_table(results))
+
+    def test_a_run_that_was_cut_counts_as_far_as_it_went(self):
+        results = report.Results([run("Capstan", [1.0] * 20, duration=10), run("MuJoCo CG", [2.0] * 4, duration=10, complete=False)])
+        self.assertEqual(report.better_mujoco_at_first(results, self.CASE), 0.5)
+        self.assertIsNone(report.better_mujoco_after(results, self.CASE))
+
+
 class Goes(unittest.TestCase):
     def test_each_part_counts_with_the_fastest(self):
         goes = [run("Capstan", [1, 5], ms_max=7.0, wall_ms_mean=2.0), run("Capstan", [4, 4], ms_max=9.0, wall_ms_mean=1.5)]

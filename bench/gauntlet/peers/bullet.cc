@@ -381,6 +381,8 @@ class BulletRunner : public Runner {
 }  // namespace
 
 const char* const kEngine = "Bullet";
+const char* const kNoRods = "ropes are not made here";
+const char* const kNoSoftBodies = "soft bodies are not made here";
 std::string engine_version() {
   return PEER_VERSION;
 }

@@ -248,6 +248,8 @@ class DartRunner : public Runner {
 }  // namespace
 
 const char* const kEngine = "DART";
+const char* const kNoRods = "no rods";
+const char* const kNoSoftBodies = "soft bodies are not made here";
 std::string engine_version() {
   return PEER_VERSION;
 }

@@ -3,7 +3,7 @@
 
 The scenes are read from their files by Python's YAML reader, by bench/gauntlet/README.md alone; CAPSTAN, our program, judges the
 motion. Defaults: those of Drake but for friction: point contact, the Lagged model. Accurate: hydroelastic contact where shapes have
-it, bodies compliant at 1e7 Pa and the world rigid. Drake has no restitution and no dry friction in joints.
+it, bodies compliant at 1e7 Pa and the world rigid. Where a scene asks for patches, all shapes are compliant as its material says. Drake has no restitution and no dry friction in joints.
 --starts runs nothing: it tells how far the start, made here from the file alone, is from Capstan's.
 """
 import importlib.metadata
@@ -16,7 +16,7 @@ import tempfile
 
 import numpy
 import yaml
-from pydrake.geometry import (AddCompliantHydroelasticProperties, AddContactMaterial, AddRigidHydroelasticProperties, Box, Capsule,
+from pydrake.geometry import (AddCompliantHydroelasticProperties, AddCompliantHydroelasticPropertiesForHalfSpace, AddContactMaterial, AddRigidHydroelasticProperties, Box, Capsule,
                               Convex, Cylinder, HalfSpace, ProximityProperties, Sphere)
 from pydrake.math import RigidTransform, RollPitchYaw, RotationMatrix
 from pydrake.common.eigen_geometry import AngleAxis, Quaternion
@@ -97,9 +97,11 @@ class Scene:
             raise CannotExpress("no coefficient of restitution")
         if "friction_tensor" in self.material:
             raise CannotExpress("friction has no direction")
+        if self.data.get("rods") or self.data.get("soft_bodies"):
+            raise CannotExpress("no rods" if self.data.get("rods") else "soft bodies are not made here")
         builder = DiagramBuilder()
         self.plant, _ = AddMultibodyPlantSceneGraph(builder, dt)
-        if not accurate:
+        if not accurate and self.material.get("contact") != "patch":
             self.plant.set_contact_model(ContactModel.kPoint)
         self.plant.mutable_gravity_field().set_gravity_vector(numbers(self.options.get("gravity", [0, 0, -9.81])))
         self.bodies, self.joints, self.joint_data, self.free, self.pushes = [], {}, {}, [], {}
@@ -125,7 +127,14 @@ class Scene:
         mu = float(self.material.get("friction", 0.5))
         properties = ProximityProperties()
         AddContactMaterial(friction=CoulombFriction(mu, mu), properties=properties)
-        if self.accurate and is_world:
+        if self.material.get("contact") == "patch":
+            modulus = float(self.material["elastic_modulus"])
+            if isinstance(shape, HalfSpace):
+                AddCompliantHydroelasticPropertiesForHalfSpace(float(data.get("thickness", 0.1)), modulus, properties)
+            else:
+                size = min(getattr(shape, "radius", lambda: 1.0)(), *(shape.size() if isinstance(shape, Box) else [1.0]))
+                AddCompliantHydroelasticProperties(0.1 * size, modulus, properties)
+        elif self.accurate and is_world:
             AddRigidHydroelasticProperties(0.1, properties)
         elif self.accurate:
             size = min(getattr(shape, "radius", lambda: 1.0)(), *(shape.size() if isinstance(shape, Box) else [1.0]))

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <sstream>
 
+#include "bench/gauntlet/peers/mujoco_flex.h"
 #include "bench/gauntlet/peers/program.h"
 #include "capstan/math/rotation.h"
 
@@ -36,14 +37,16 @@ class Writer {
     const double dt = settings_.dt;
     xml_ << "<mujoco>\n<compiler angle='radian' autolimits='true'/>\n<option timestep='" << dt
          << "' gravity='" << list(scene.options.gravity) << "'";
+    const bool is_flexible = has_flexes(task_);
+    if (is_flexible) xml_ << " integrator='discrete'";
     if (settings_.accurate) {
-      xml_ << " cone='elliptic' impratio='10' integrator='RK4' noslip_iterations='10' tolerance='1e-10'"
-              " iterations='200'";
+      xml_ << " cone='elliptic' impratio='10' tolerance='1e-10' iterations='200'";
+      if (!is_flexible) xml_ << " integrator='RK4' noslip_iterations='10'";
     }
     xml_ << "/>\n<size memory='200M'/>\n<default>" << defaults() << "</default>\n<worldbody>\n";
     write_shapes(kWorld);
     write_children(kWorld);
-    xml_ << "</worldbody>\n";
+    xml_ << write_flexes(task_) << "</worldbody>\n";
     write_constraints();
     xml_ << "<asset>\n" << asset_.str() << "</asset>\n<equality>\n" << equality_.str() << "</equality>\n";
     write_actuators();
@@ -229,6 +232,7 @@ class MujocoRunner : public Runner {
     for (const Body& body : task.scene.bodies)
       bodies_.push_back(mj_name2id(m_, mjOBJ_BODY, body.name.c_str()));
     set_start(task);
+    flexes_.emplace(task, m_, d_);
     for (const Actuator& a : task.scene.actuators) {
       const int id = mj_name2id(m_, mjOBJ_ACTUATOR, a.name.c_str());
       if (id >= 0) d_->ctrl[id] = a.control;
@@ -245,6 +249,7 @@ class MujocoRunner : public Runner {
   }
 
   void step() override {
+    flexes_->apply_damping();
     mj_step(m_, d_);
     for (int i = 0; i < mjNWARNING; ++i) {
       if (d_->warning[i].number > 0 && i != mjWARN_CONTACTFULL)
@@ -256,7 +261,8 @@ class MujocoRunner : public Runner {
     mj_kinematics(m_, d_);
     mj_comPos(m_, d_);
     mj_comVel(m_, d_);
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
+    flexes_->get(bodies.subspan(bodies_.size()));
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
       const int b = bodies_[i];
       BodyState& s = bodies[i];
       s.position = Eigen::Map<const Vec3>(d_->xpos + 3 * b);
@@ -297,11 +303,14 @@ class MujocoRunner : public Runner {
   mjModel* m_ = nullptr;
   mjData* d_ = nullptr;
   std::vector<int> bodies_;
+  std::optional<MujocoFlexes> flexes_;
 };
 
 }  // namespace
 
 const char* const kEngine = "MuJoCo";
+const char* const kNoRods = nullptr;
+const char* const kNoSoftBodies = nullptr;
 std::string engine_version() {
   return mj_versionString();
 }

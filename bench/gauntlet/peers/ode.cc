@@ -323,6 +323,8 @@ class OdeRunner : public Runner {
 }  // namespace
 
 const char* const kEngine = "ODE";
+const char* const kNoRods = "no rods";
+const char* const kNoSoftBodies = "no soft bodies";
 std::string engine_version() {
   return PEER_VERSION;
 }

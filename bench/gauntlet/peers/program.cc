@@ -5,10 +5,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "capstan/scene/rod.h"
+#include "capstan/scene/soft_body.h"
+
 namespace capstan::gauntlet {
 
 std::vector<BodyState> start_of(const Task& task) {
-  std::vector<BodyState> bodies(task.scene.bodies.size());
+  std::vector<BodyState> bodies(task.num_recorded());
   make_capstan(task, 0.001, {})->get(bodies);
   return bodies;
 }
@@ -53,6 +56,14 @@ std::vector<Wrench> wrenches(const Task& task) {
 
 namespace {
 
+// What most engines lack; the rest is told by make_runner().
+void refuse(const Task& task) {
+  if (!task.scene.rods.empty() && kNoRods) throw CannotExpress(kNoRods);
+  if (!task.scene.soft_bodies.empty() && kNoSoftBodies) throw CannotExpress(kNoSoftBodies);
+  if (material_of(task).contact == ContactModel::patch)
+    throw CannotExpress("bodies touch at points, not over areas");
+}
+
 nlohmann::json number(double x) {
   return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
 }
@@ -66,6 +77,7 @@ void run_one(const std::string& file, const PeerSettings& settings, const std::s
                          {"scene", task.name}};
   try {
     std::string trouble;
+    refuse(task);
     const std::unique_ptr<Runner> runner = make_runner(task, settings);
     const Trajectory trajectory = run(task, settings.dt, runner.get(), &trouble);
     if (!trajectory_file.empty()) write_trajectory(trajectory, trajectory_file);

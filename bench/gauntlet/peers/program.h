@@ -20,11 +20,13 @@ struct PeerSettings {
 // Defined by each program. Throws CannotExpress with the reason.
 std::unique_ptr<Runner> make_runner(const Task& task, const PeerSettings& settings);
 extern const char* const kEngine;
+extern const char* const kNoRods;        // why it runs no rods; null: it does
+extern const char* const kNoSoftBodies;  // likewise
 std::string engine_version();
 
 int run_program(int argc, char** argv);
 
-// Where all bodies are at the start, and how they move.
+// Where all bodies and probes are at the start, and how they move.
 std::vector<BodyState> start_of(const Task& task);
 
 // The one material of a task (README.md: every pair of shapes has its friction and restitution).
