@@ -7,8 +7,8 @@
 namespace capstan {
 namespace {
 
-constexpr int kMostPasses = 300, kMostHalvings = 12;  // a slack rope that crumples takes a hundred
-constexpr double kSmallError = 1e-6;                  // of the impulses on an object
+constexpr int kMostPasses = 60, kMostHalvings = 12;
+constexpr double kSmallError = 1e-6;  // of the impulses on an object
 // After so many passes: solves that settle friction differ by that much.
 constexpr int kManyPasses = 10;
 constexpr double kRoughError = 1e-5;
