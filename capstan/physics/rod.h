@@ -12,9 +12,10 @@
 // parallel transport in time, so that the rate of gamma is the edge's angular velocity about itself.
 //
 // A step balances momentum with the forces that the rod has at its end (midpoint: in its middle), contact
-// included: A is the tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or,
-// where that is not positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta
-// acts on the change of strains in the step, so that it does not damp a rigid motion, however fast.
+// included (semi_implicit gives back what that takes from a rope that swings: physics/rod_swing.cc): A is the
+// tangent at the velocity where it ends (step/relinearize.h). It takes the exact K, or, where that is not
+// positive definite, less of it element by element (physics/rod_system.cc). Rayleigh's beta acts on the
+// change of strains in the step, so that it does not damp a rigid motion, however fast.
 //
 // A rod that nothing holds nor touches keeps both momenta to round-off, those of the sections about their
 // edges included; one that spins as a whole keeps its angular momentum where it is touched, too
@@ -27,13 +28,14 @@
 // about the edge alone; its gyroscopic moment is that of balance() alone, on a free rod as a whole. Shapes on
 // edges have the length at rest: capsules leave no gap while an edge is stretched by less than a diameter;
 // boxes leave a wedge at each bend. An edge that turns by about a right angle in one step may take either way
-// round. Midpoint does not damp vibrations that are faster than the step: without beta they may grow until a
-// step fails.
+// round. Midpoint does not damp bending that is faster than the step: without beta it may grow until a step
+// fails.
 //
 // Source: as physics/rod_energy.h.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -115,7 +117,11 @@ class Rod : public Physics {
   // rod_momentum.cc
   NodeMasses masses() const { return {inertia_.data(), 4, 4, num_nodes_}; }
   bool keeps_momentum(const ObjectStep& step) const { return step.conserves_momentum && !has_held_; }
-  SpinKeeper keep_spin(const ObjectStep& step) const;
+  SpinKeeper keep_spin(const ObjectStep& step, std::span<const Vec3> swing) const;
+  // [edges] or none: a force on the node where an edge ends, its opposite on the other (rod_swing.cc). Of the
+  // thread's memory.
+  std::span<const Vec3> calc_swing(const ObjectStep& step) const;
+  double stretch_damping(const ObjectStep& step) const;  // of EA, on the change of stretch (rod_system.cc)
   // The parts of calc_system(): with the memory of the thread (rod_system.cc).
   void place_in_step(const ObjectStep& step, const ConstVector& v, bool damps) const;
   void add_stretch(const ObjectStep& step, int edge, Tangent tangent, Vector m, BlockMatrix* A,

@@ -392,8 +392,8 @@ CAPSTAN_CLONES void calc_elements(const RodEdgeRows& edges, const RodElementSour
     if (s.has_stretch) {
       const Four length = four(edges.row(RodEdgeRows::kLength) + j);
       Four stretch = length / L - 1;
-      if (has_before) {
-        stretch += s.damping * (length - four(s.length_before + j)) / L;
+      if (s.length_before != nullptr) {
+        stretch += s.stretch_damping * (length - four(s.length_before + j)) / L;
       } else if (has_rate) {
         Four along;
         dot(b.te, Lanes3(rate_f[0] - rate_e[0], rate_f[1] - rate_e[1], rate_f[2] - rate_e[2]), &along);
@@ -403,7 +403,7 @@ CAPSTAN_CLONES void calc_elements(const RodEdgeRows& edges, const RodElementSour
       keep_larger_size(N, &most_force);
       sum.e = sum.e + N * b.te;
       if (s.per_q > 0) {
-        const Four along = (s.per_q * stiffer * s.EA) / L, across = s.per_q * N * ie;
+        const Four along = (s.per_q * (1 + s.stretch_damping) * s.EA) / L, across = s.per_q * N * ie;
         add_square(along - across, b.te, H.ee);
         for (const int i : {0, 3, 5}) H.ee[i] += across;
       }

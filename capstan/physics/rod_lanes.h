@@ -56,7 +56,7 @@ struct RodElementSource {
   double EA = 0, EI_1 = 0, EI_2 = 0, GJ = 0;
   // Stress is k (s - s_rest + damping (s - s_before)) where strain_before is given, else k (s - s_rest + beta
   // ds/dt) with the rates of dofs in `rate`, laid out as RodEdgeSource::way. Null both: no damping.
-  double damping = 0;
+  double damping = 0, stretch_damping = 0;  // the latter on length_before, whatever the joints have
   const double *strain_before = nullptr, *length_before = nullptr, *rate = nullptr;
   double per_q = 0;         // of second derivatives; 0: none
   bool has_stress = true;   // in second derivatives; false: of strains alone, k g g^T

@@ -16,13 +16,20 @@ constexpr double kSlender = 0.01;
 
 }  // namespace
 
-SpinKeeper Rod::keep_spin(const ObjectStep& step) const {
+// `swing` turns the rod, too, and the keeper gives what is left.
+SpinKeeper Rod::keep_spin(const ObjectStep& step, std::span<const Vec3> swing) const {
   if (!keeps_momentum(step)) return {};
   MeanSpin spin = calc_mean_spin(masses(), step.q0, step.v0);
   SpinInertia inertia = calc_inertia(masses(), step);
   spin.I.diagonal().array() += kSlender * spin.I.trace();
   inertia.I.diagonal().array() += kSlender * inertia.I.trace();
-  return make_spin_keeper(masses(), step, spin.w(), inertia);
+  SpinKeeper keeper = make_spin_keeper(masses(), step, spin.w(), inertia);
+  if (swing.empty()) return keeper;
+  Vec3 moment = Vec3::Zero();
+  for (int i = 0; i < num_edges(); ++i)
+    moment += step.dt * cross(Vec3(node(step.q0, after(i)) - node(step.q0, i)), swing[i]);
+  keeper.d -= inertia.I.ldlt().solve(moment);
+  return keeper;
 }
 
 // What is left of m without inner forces must have no sum and no moment.

@@ -11,6 +11,11 @@
 //   stress = k (s - s_rest) + beta k (s - s_0) / h,
 //
 // so that a rigid turn, however large, is not damped, and the incremental potential is that of a spring.
+//
+// Midpoint neither follows nor damps stretch waves that cross an edge within a step, and their errors put
+// energy into what swings. Stretch of such rods has a beta of kStretchDamping dt at least: what a step does
+// not resolve is then gone after some hundred steps, while at w dt = 0.1, a weight that bounces on its rope,
+// the damping ratio is 0.001.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
@@ -30,6 +35,7 @@ constexpr double kMostNegative = 0.9;     // of its share of M, that an element 
 constexpr double kEdgeShare = 0.25;       // of a node's mass, for each of its two edges
 constexpr double kJointShare = 0.5 / 3;   // for each of the three joints that it belongs to
 constexpr double kJointAngleShare = 0.5;  // of an edge's inertia, for each of its two joints
+constexpr double kStretchDamping = 0.02;  // of a time step: beta of stretch with midpoint
 constexpr double kRoundOff = 1e-15;       // of a strain, times |x| / L
 
 // Memory of one thread, for the rod that it is at.
@@ -139,18 +145,28 @@ void Rod::place_in_step(const ObjectStep& step, const ConstVector& v, bool damps
   calc_joint_strains(s.before, joints, beta, true, s.strain_before.data());
 }
 
+double Rod::stretch_damping(const ObjectStep& step) const {
+  const double h = step.theta1 * step.dt;
+  if (h == 0) return 0;
+  if (step.theta_vq == 1) return spec_.beta / h;
+  const double edges_in_a_step = step.dt * wave_speed() / rest_length_[0],
+               x = edges_in_a_step * edges_in_a_step;
+  return std::max(spec_.beta, kStretchDamping * step.dt * x / (1 + x)) / h;
+}
+
 void Rod::add_stretch(const ObjectStep& step, int i, Tangent tangent, Vector m, BlockMatrix* A,
                       double* largest) const {
   const Scratch& s = scratch();
   const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
-  const double damping = h > 0 ? spec_.beta / h : 0, per_q = h * step.theta_vq * dt;
+  const double damping = stretch_damping(step), per_q = h * step.theta_vq * dt;
   const int a = i, b = after(i);
   const double L = length_factor(step.q0) * rest_length_[i], length = s.edges.row(RodEdgeRows::kLength)[i];
   const Vec3 t = s.edges.vector(RodEdgeRows::kTangent, i);
   double stretch = length / L - 1;
-  if (spec_.beta > 0) {
-    stretch += h > 0 ? damping * (length - s.before.row(RodEdgeRows::kLength)[i]) / L
-                     : spec_.beta * t.dot(node(step.v0, b) - node(step.v0, a)) / L;
+  if (damping > 0) {
+    stretch += damping * (length - s.before.row(RodEdgeRows::kLength)[i]) / L;
+  } else if (spec_.beta > 0) {
+    stretch += spec_.beta * t.dot(node(step.v0, b) - node(step.v0, a)) / L;
   }
   const double N = EA * stretch;
   const auto open = [&](int k) { return Vec3(free(4 * k), free(4 * k + 1), free(4 * k + 2)); };
@@ -210,7 +226,8 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
   const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
   const double damping = h > 0 ? spec_.beta / h : 0;               // of k, on the change of strain
   const double per_q = A != nullptr ? h * step.theta_vq * dt : 0;  // of K in A
-  const SpinKeeper keeper = keep_spin(step);
+  const std::span<const Vec3> swing = calc_swing(step);
+  const SpinKeeper keeper = keep_spin(step, swing);
   double farthest = 0, force = 0, moment = 0;  // [m], [N], [N m], the largest
   if (A != nullptr) A->set_zero();
   for (int i = 0; i < num_nodes_; ++i) {
@@ -233,10 +250,16 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
     farthest = std::max(farthest, node(step.q0, i).cwiseAbs().maxCoeff());
     force = std::max(force, inertia_[4 * i] * step.gravity.norm());
   }
+  for (int i = 0; i < static_cast<int>(swing.size()); ++i) {
+    if (is_free(i)) m.segment<3>(4 * i) += dt * swing[i];
+    if (is_free(after(i))) m.segment<3>(4 * after(i)) -= dt * swing[i];
+    force = std::max(force, swing[i].norm());
+  }
 
   const int edges = num_edges(), joints = num_joints();
+  const double of_stretch = stretch_damping(step);
   const bool damps = spec_.beta > 0, is_convex = tangent == Tangent::convex && per_q > 0;
-  place_in_step(step, v, damps && h > 0);
+  place_in_step(step, v, of_stretch > 0);
   Scratch& s = scratch();
   fit(edges + 1, &s.rest_length);
   const double factor = length_factor(step.q0);
@@ -259,13 +282,16 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
   if (damps && h > 0) {
     source.damping = damping;
     source.strain_before = s.strain_before.data();
-    source.length_before = s.before.row(RodEdgeRows::kLength);
   } else if (damps) {
     source.damping = spec_.beta;
     fit(4 * (num_nodes_ + 2), &s.rate);
     std::copy_n(step.v0.data(), num_dofs(), s.rate.begin());
     std::copy_n(step.v0.data(), std::min(8, num_dofs()), s.rate.begin() + num_dofs());
     source.rate = s.rate.data();
+  }
+  if (of_stretch > 0) {
+    source.stretch_damping = of_stretch;
+    source.length_before = s.before.row(RodEdgeRows::kLength);
   }
   source.per_q = per_q;
   source.has_stretch = !is_convex;
@@ -292,7 +318,7 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
   moment = std::max(moment, largest.moment);
   double shortest = largest.shortest, shortest_at_rest = kInfinity;
   for (int i = 0; i < edges; ++i) shortest_at_rest = std::min(shortest_at_rest, s.rest_length[i]);
-  double stretch_round_off = kRoundOff * EA * (1 + damping) * farthest / shortest_at_rest;       // [N]
+  double stretch_round_off = kRoundOff * EA * (1 + of_stretch) * farthest / shortest_at_rest;    // [N]
   const double bend_round_off = kRoundOff * farthest / shortest * largest.bend * (1 + damping);  // [N m]
   stretch_round_off = std::max(stretch_round_off, bend_round_off / shortest);
   // Each measured by the inertia of the dofs it acts on.
@@ -315,7 +341,7 @@ ImpulseSize Rod::calc_system(const ObjectStep& step, const ConstVector& v, Vecto
 
 double Rod::calc_potential(const ObjectStep& step, const ConstVector& v) const {
   const double dt = step.dt, h = step.theta1 * dt, EA = spec_.young_modulus * section_.area;
-  const double damping = h > 0 ? spec_.beta / h : 0;
+  const double damping = h > 0 ? spec_.beta / h : 0, of_stretch = stretch_damping(step);
   double sum = 0, strain_energy = 0;
   for (int k = 0; k < num_dofs(); ++k) {
     if (held_[k]) continue;
@@ -324,23 +350,30 @@ double Rod::calc_potential(const ObjectStep& step, const ConstVector& v) const {
     if (k % 4 < 3) force += M * step.gravity[k % 4];
     sum += 0.5 * (1 + spec_.alpha * h) * M * dv * dv - dt * force * dv;
   }
-  if (const SpinKeeper keeper = keep_spin(step); keeper.is_on()) {
+  const std::span<const Vec3> swing = calc_swing(step);
+  for (int i = 0; i < static_cast<int>(swing.size()); ++i) {
+    const auto change = [&](int k) {
+      return is_free(k) ? Vec3(node(v, k) - node(step.v0, k)) : Vec3::Zero();
+    };
+    sum -= dt * swing[i].dot(change(after(i)) - change(i));
+  }
+  if (const SpinKeeper keeper = keep_spin(step, swing); keeper.is_on()) {
     for (int i = 0; i < num_nodes_; ++i) {
       const Vec3 dv = node(v, i) - node(step.v0, i);
       sum -= inertia_[4 * i] * dv.dot(keeper.change(masses().arm(step, i)));
     }
   }
   if (h * step.theta_vq == 0) return sum;
-  place_in_step(step, v, damping > 0);
+  place_in_step(step, v, of_stretch > 0);
   const Scratch& scratched = scratch();
-  const auto add = [&](double k, double s, double s_rest, double s_0) {
-    strain_energy += 0.5 * k * ((s - s_rest) * (s - s_rest) + damping * (s - s_0) * (s - s_0));
+  const auto add = [&](double k, double s, double s_rest, double damped, double s_0) {
+    strain_energy += 0.5 * k * ((s - s_rest) * (s - s_rest) + damped * (s - s_0) * (s - s_0));
   };
   const double *length = scratched.edges.row(RodEdgeRows::kLength),
-               *length_before = damping > 0 ? scratched.before.row(RodEdgeRows::kLength) : length;
+               *length_before = of_stretch > 0 ? scratched.before.row(RodEdgeRows::kLength) : length;
   for (int i = 0; i < num_edges(); ++i) {
     const double L = length_factor(step.q0) * rest_length_[i];
-    add(EA / L, length[i], L, length_before[i]);
+    add(EA / L, length[i], L, of_stretch, length_before[i]);
   }
   const double *strain = scratched.strain.data(),
                *strain_before = damping > 0 ? scratched.strain_before.data() : strain;
@@ -348,7 +381,7 @@ double Rod::calc_potential(const ObjectStep& step, const ConstVector& v) const {
     const Vec3 k = stiffness(step.q0, j), rest = natural_strain(step.q0, j);
     for (int r = 0; r < 3; ++r) {
       const int at = r * scratched.edges.stride + j;
-      add(k[r], strain[at], rest[r], strain_before[at]);
+      add(k[r], strain[at], rest[r], damping, strain_before[at]);
     }
   }
   return sum + strain_energy / (step.theta1 * step.theta_vq);
