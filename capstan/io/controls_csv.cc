@@ -54,7 +54,9 @@ std::string listed(const std::vector<std::string>& names) {
 
 constexpr std::string_view kLogged = ".control";  // what a log has after the name of an actuator
 
-// The names of the columns. A log has columns "NAME.control" among others, which are "" here: not read.
+constexpr const char* kUnread = "\n";  // in place of a name: fields have no line breaks
+
+// The names of the columns. A log has columns "NAME.control" among others, which are not read.
 std::vector<std::string> columns_of(const std::vector<std::string>& fields) {
   std::vector<std::string> columns;
   bool is_log = false;
@@ -69,7 +71,7 @@ std::vector<std::string> columns_of(const std::vector<std::string>& fields) {
     if (name.ends_with(kLogged)) {
       name.resize(name.size() - kLogged.size());
     } else if (is_log) {
-      name.clear();
+      name = kUnread;
     }
   }
   return columns;
@@ -85,7 +87,7 @@ bool check_names(const Source& where, const std::vector<std::string>& names,
   }
   bool ok = true;
   for (std::size_t i = 1; i < names.size(); ++i) {
-    if (names[i].empty()) continue;
+    if (names[i] == kUnread) continue;
     const bool known = std::find(actuators.begin(), actuators.end(), names[i]) != actuators.end();
     if (!known) {
       diagnostics->error(where, fmt::format("column '{}' is no actuator of the scene", names[i]),
@@ -112,7 +114,7 @@ bool read_point(const Source& where, const std::vector<std::string>& names,
     return false;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0 && (fields[i].empty() || names[i].empty())) continue;
+    if (i > 0 && (fields[i].empty() || names[i] == kUnread)) continue;
     double value = 0;
     const char *begin = fields[i].data(), *end = begin + fields[i].size();
     const auto [next, problem] = std::from_chars(begin, end, value);

@@ -161,6 +161,21 @@ TEST(Input, WhatIsNotUnderstoodIsAnErrorWhenStrict) {
   EXPECT_EQ(folder.capstan("check odd.xml --strict").code, 2);
 }
 
+// A name that is no UTF-8 was the end of 'contacts --json'.
+TEST(Input, NamesOfAnyBytesBecomeJson) {
+  const Folder folder;
+  write_text(folder / "s.yaml",
+             "capstan: 1\nshapes: [{type: plane, name: \"fl\xff\xfe\"}]\n"
+             "bodies: [{name: \"b\xc3(\", position: [0, 0, 0.0999], joint: free, shape: {type: sphere, "
+             "radius: 0.1}}]\n");
+  for (const char* line :
+       {"contacts --json s.yaml", "contacts --json --ray 0 0 2 0 0 -1 s.yaml", "info --json s.yaml"}) {
+    const Outcome outcome = folder.capstan(line);
+    EXPECT_EQ(outcome.code, 0) << line << "\n" << outcome.err;
+    EXPECT_TRUE(nlohmann::json::accept(outcome.out)) << line << "\n" << outcome.out;
+  }
+}
+
 TEST(Check, WarningsGiveOneOnlyWhenStrict) {
   const Folder folder;
   write_text(folder / "stiff.yaml", kStiff);

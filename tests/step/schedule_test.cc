@@ -147,6 +147,8 @@ TEST(Schedule, Tables) {
   read("time,push.control,pull.control,m.q\n0,1,2,3\n");
   EXPECT_NE(diagnostics.text().find("column 'pull' is no actuator of the scene"), std::string::npos);
   EXPECT_EQ(diagnostics.text().find("m.q"), std::string::npos) << diagnostics.text();
+  read("time,,push\n0,1,2\n");
+  EXPECT_NE(diagnostics.text().find("column '' is no actuator"), std::string::npos) << diagnostics.text();
   read("push,time\n1,2\n");
   EXPECT_NE(diagnostics.text().find("table.csv:1: error: the first line, 'push', does not name"),
             std::string::npos);
