@@ -56,8 +56,10 @@ constexpr std::string_view kLogged = ".control";  // what a log has after the na
 
 constexpr const char* kUnread = "\n";  // in place of a name: fields have no line breaks
 
-// The names of the columns. A log has columns "NAME.control" among others, which are not read.
-std::vector<std::string> columns_of(const std::vector<std::string>& fields) {
+// The names of the columns. A log has columns "NAME.control" among others, which are not read unless they are
+// names of actuators.
+std::vector<std::string> columns_of(const std::vector<std::string>& fields,
+                                    const std::vector<std::string>& actuators) {
   std::vector<std::string> columns;
   bool is_log = false;
   for (std::string name : fields) {
@@ -70,7 +72,7 @@ std::vector<std::string> columns_of(const std::vector<std::string>& fields) {
     std::string& name = columns[i];
     if (name.ends_with(kLogged)) {
       name.resize(name.size() - kLogged.size());
-    } else if (is_log) {
+    } else if (is_log && std::find(actuators.begin(), actuators.end(), name) == actuators.end()) {
       name = kUnread;
     }
   }
@@ -149,7 +151,7 @@ std::vector<ControlPoint> read_controls_csv(const std::string& path,
       return points;
     }
     if (names.empty()) {
-      names = columns_of(fields);
+      names = columns_of(fields, actuators);
       if (!check_names(where, names, actuators, diagnostics)) return points;
       continue;
     }
