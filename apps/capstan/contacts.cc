@@ -83,7 +83,7 @@ void print_contacts(const Model& model, const Contacts& c, bool json) {
                                                                            : Json(nullptr)}});
     }
     const Json all = {{"contacts", list}, {"patches", patches_json(model, find_patches(c))}};
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
   fmt::print("{} contact{} between {} pair{} of links (distances in mm, below 0: overlap)\n", c.num_points(),
@@ -145,7 +145,7 @@ void print_ray(const Model& model, const Placement& placement, const std::vector
                                         {"distance", hit.hit.distance},
                                         {"point", to_json(hit.hit.point)},
                                         {"normal", to_json(hit.hit.normal)}};
-    fmt::print("{}\n", j.dump(2));
+    fmt::print("{}\n", j.dump(2, ' ', false, Json::error_handler_t::replace));
   } else if (hit.shape < 0) {
     fmt::print("the ray hits nothing\n");
   } else {

@@ -253,6 +253,17 @@ int refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   return kUsage;
 }
 
+// Of "Could not convert: --dt = x", as CLI11 says it.
+std::string explain_conversion(const std::string& text) {
+  const auto begin = text.find("--"), equals = text.find(" = ");
+  if (begin == std::string::npos || equals == std::string::npos || equals < begin) {
+    return text + "; 'capstan COMMAND --help' tells what each option takes";
+  }
+  return fmt::format(
+      "{} is '{}', which is not what it takes; give a number, as 'capstan COMMAND --help' shows",
+      text.substr(begin, equals - begin), text.substr(equals + 3));
+}
+
 int parse_and_call(int argc, char** argv) {
   CLI::App app("Capstan simulates things that touch.", "capstan");
   app.footer("'capstan COMMAND --help' shows the options of a command; docs/cli.md has the exit codes.");
@@ -264,6 +275,9 @@ int parse_and_call(int argc, char** argv) {
   if (const int code = refuse_unknown_command(app, argc, argv); code != kOk) return code;
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ConversionError& error) {
+    fmt::print(stderr, "error: {}\n", explain_conversion(error.what()));
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }

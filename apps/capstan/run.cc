@@ -42,6 +42,16 @@ void check_options(const RunOptions& o) {
                     "'capstan export {} {}'",
                     ending, plain, plain, o.record));
   }
+  const std::filesystem::path picture = o.picture;
+  if (!o.picture.empty() && picture.extension() != ".svg") {
+    const std::string drawing = std::filesystem::path(picture).replace_extension(".svg"),
+                      recording = std::filesystem::path(picture).replace_extension(".capstan");
+    throw UsageError(
+        fmt::format("--picture draws an SVG file, which '{}' is not by its name; give '--picture {}', or for "
+                    "a .png '--record {}', then 'capstan export {} {}'",
+                    o.picture, drawing, recording, recording,
+                    picture.extension() == ".png" ? o.picture : picture.stem().string() + ".png"));
+  }
   if (!(o.checkpoint_every >= 0) || !std::isfinite(o.checkpoint_every)) {
     throw UsageError(
         fmt::format("--checkpoint-every is {:g} s; give a finite number above 0", o.checkpoint_every));

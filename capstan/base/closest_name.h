@@ -1,6 +1,7 @@
 // "Did you mean ...?": the known name that a mistyped one is nearest to.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,8 @@ std::string closest_name(std::string_view word, const std::vector<std::string>& 
 // "did you mean 'mass'?", or `otherwise` when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names,
                          std::string otherwise = "");
+
+// Of 3 things of kind "body": "write the name of one of the 3 bodies"; where there are none, that.
+std::string name_one_of(std::size_t count, const std::string& kind);
 
 }  // namespace capstan

@@ -52,11 +52,31 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kMost ? fmt::format("{} and {} more", list, names.size() - kMost) : list;
 }
 
-std::string column_name(std::string name) {
-  if (const auto bracket = name.rfind(" ["); bracket != std::string::npos && name.back() == ']')
-    name.resize(bracket);
-  if (name.ends_with(".control")) name.resize(name.size() - 8);
-  return name;
+constexpr std::string_view kLogged = ".control";  // what a log has after the name of an actuator
+
+constexpr const char* kUnread = "\n";  // in place of a name: fields have no line breaks
+
+// The names of the columns. A log has columns "NAME.control" among others, which are not read unless they are
+// names of actuators.
+std::vector<std::string> columns_of(const std::vector<std::string>& fields,
+                                    const std::vector<std::string>& actuators) {
+  std::vector<std::string> columns;
+  bool is_log = false;
+  for (std::string name : fields) {
+    if (const auto bracket = name.rfind(" ["); bracket != std::string::npos && name.back() == ']')
+      name.resize(bracket);
+    is_log = is_log || name.ends_with(kLogged);
+    columns.push_back(std::move(name));
+  }
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    std::string& name = columns[i];
+    if (name.ends_with(kLogged)) {
+      name.resize(name.size() - kLogged.size());
+    } else if (is_log && std::find(actuators.begin(), actuators.end(), name) == actuators.end()) {
+      name = kUnread;
+    }
+  }
+  return columns;
 }
 
 // Whether the first line's names will do.
@@ -69,6 +89,7 @@ bool check_names(const Source& where, const std::vector<std::string>& names,
   }
   bool ok = true;
   for (std::size_t i = 1; i < names.size(); ++i) {
+    if (names[i] == kUnread) continue;
     const bool known = std::find(actuators.begin(), actuators.end(), names[i]) != actuators.end();
     if (!known) {
       diagnostics->error(where, fmt::format("column '{}' is no actuator of the scene", names[i]),
@@ -95,7 +116,7 @@ bool read_point(const Source& where, const std::vector<std::string>& names,
     return false;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].empty() && i > 0) continue;
+    if (i > 0 && (fields[i].empty() || names[i] == kUnread)) continue;
     double value = 0;
     const char *begin = fields[i].data(), *end = begin + fields[i].size();
     const auto [next, problem] = std::from_chars(begin, end, value);
@@ -130,7 +151,7 @@ std::vector<ControlPoint> read_controls_csv(const std::string& path,
       return points;
     }
     if (names.empty()) {
-      for (const std::string& field : fields) names.push_back(column_name(field));
+      names = columns_of(fields, actuators);
       if (!check_names(where, names, actuators, diagnostics)) return points;
       continue;
     }

@@ -10,9 +10,9 @@
 namespace capstan {
 
 // The first line names the columns: `time`, then some of `actuators`. A unit in brackets after a name is left
-// out, and so is ".control", so that columns of a log will do. Each further line is a point; a field with
-// nothing in it leaves that actuator out of the point. Lines that begin with # are comments. Problems are
-// told with file and line.
+// out. A log will do: where a column is "NAME.control", those are read and all others left out. Each further
+// line is a point; a field with nothing in it leaves that actuator out of the point. Lines that begin with #
+// are comments. Problems are told with file and line.
 std::vector<ControlPoint> read_controls_csv(const std::string& path,
                                             const std::vector<std::string>& actuators,
                                             Interpolation interpolation, Diagnostics* diagnostics);

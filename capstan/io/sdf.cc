@@ -8,6 +8,7 @@
 #include <tinyxml2.h>
 
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <numbers>
 #include <sstream>
@@ -424,6 +425,27 @@ void read_world(Reader& reader, const XmlElement* element, Scene* scene, Model* 
 }  // namespace
 }  // namespace sdf
 
+namespace {
+
+void tell_old_version(sdf::Reader& reader, const XmlElement* root) {
+  const std::string version = reader.xml.text(root, "version").value_or("");
+  int major = 0, minor = 0;
+  if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2) {
+    reader.xml.warning(root, "<sdf> does not tell its version, and is read as 1.7",
+                       "write version=\"1.7\", or that which it is");
+  } else if (major < 1 || (major == 1 && minor < 7)) {
+    reader.xml.warning(
+        root,
+        fmt::format(
+            "SDFormat {} is older than 1.7, as which it is read; poses with a frame=\"...\", and before "
+            "1.5 the axes of joints, may be meant in another frame",
+            version),
+        "look at it with 'capstan view', or bring it up to date with 'gz sdf -p'");
+  }
+}
+
+}  // namespace
+
 Scene read_sdf(const std::string& path, Diagnostics* diagnostics, const ReadLimits& limits) {
   Scene scene;
   scene.file = path;
@@ -432,6 +454,7 @@ Scene read_sdf(const std::string& path, Diagnostics* diagnostics, const ReadLimi
   if (!root) return scene;
   reader.xml.accept(root);
   reader.xml.accept_attributes(root, {"version"});
+  tell_old_version(reader, root);
   sdf::Model top;
   if (const XmlElement* world = sdf::child(reader, root, "world")) {
     sdf::read_world(reader, world, &scene, &top);

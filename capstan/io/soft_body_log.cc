@@ -11,8 +11,10 @@ std::vector<LogColumn> soft_body_columns(const Model& model) {
     columns.push_back({"soft_bodies", name + ".energy", "J"});
     columns.push_back({"soft_bodies", name + ".volume", "m^3"});
     columns.push_back({"soft_bodies", name + ".strain", "1"});
-    if (soft_body_of(model, object).spec().is_sealed)
+    if (soft_body_of(model, object).spec().is_sealed) {
       columns.push_back({"soft_bodies", name + ".pressure", "Pa"});
+      columns.push_back({"soft_bodies", name + ".gas_volume", "m^3"});
+    }
     for (const char* axis : {".x", ".y", ".z"}) columns.push_back({"soft_bodies", name + axis, "m"});
   }
   return columns;
@@ -30,7 +32,10 @@ void calc_soft_body_numbers(const Model& model, const State& state, std::span<do
     *next++ = body.calc_elastic_energy(q);
     *next++ = strain.volume;
     *next++ = strain.largest;
-    if (body.spec().is_sealed) *next++ = body.calc_pressure(q);
+    if (body.spec().is_sealed) {
+      *next++ = body.calc_pressure(q);
+      *next++ = body.calc_cavity_volume(q);
+    }
     for (int k = 0; k < 3; ++k) *next++ = mass > 0 ? moment[k] / mass : 0;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -73,6 +74,7 @@ using Numbers = std::unordered_map<long, int>;  // vertex of a node's tag
 bool read_point(Words* words, Vec3* p) {
   for (int k = 0; k < 3; ++k) {
     if (!words->number(&(*p)[k], "a coordinate")) return false;
+    if (!std::isfinite((*p)[k])) return words->fail(fmt::format("a coordinate is {}", (*p)[k]));
   }
   return true;
 }
@@ -273,6 +275,11 @@ std::shared_ptr<const TetMesh> read_tets(const std::string& path, double scale, 
     return nullptr;
   }
   for (Vec3& x : mesh.vertices) x *= scale;
+  if (!std::all_of(mesh.vertices.begin(), mesh.vertices.end(), [](const Vec3& x) { return x.allFinite(); })) {
+    diagnostics->error(referrer, fmt::format("mesh '{}' has a vertex that is not finite", path),
+                       "write the mesh anew, or another scale");
+    return nullptr;
+  }
   return std::make_shared<const TetMesh>(cleaned(mesh));
 }
 

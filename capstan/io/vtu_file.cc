@@ -66,7 +66,8 @@ class VtuReader {
     if (document.Parse(text.data(), text.size()) != tinyxml2::XML_SUCCESS)
       return fail(document.ErrorLineNum(), "the file is no XML");
     const XMLElement* root = document.RootElement();
-    if (std::string_view(root->Name()) != "VTKFile") return fail(root, "the file is no VTKFile");
+    if (root == nullptr || std::string_view(root->Name()) != "VTKFile")
+      return fail(1, "the file is no VTKFile");
     if (!root->Attribute("type", "UnstructuredGrid"))
       return fail(root, fmt::format("the VTK file has a {}, not an UnstructuredGrid", word(root, "type")));
     if (root->Attribute("compressor")) return fail(root, "the VTK file is compressed");

@@ -381,7 +381,9 @@ std::string tendon_text(const Tendon& tendon) {
   map.text("name", tendon.name).add("joints", joints.str());
   map.scalar("stiffness", tendon.stiffness, 0).scalar("damping", tendon.damping, 0);
   map.scalar("dry_friction", tendon.dry_friction, 0).scalar("rotor_inertia", tendon.rotor_inertia, 0);
-  map.add("spring_rest", range(tendon.spring_rest));
+  const Range rest = Tendon{}.spring_rest;
+  if (!same_bits(tendon.spring_rest.lower, rest.lower) || !same_bits(tendon.spring_rest.upper, rest.upper))
+    map.add("spring_rest", range(tendon.spring_rest));
   if (tendon.limits) map.add("limits", range(*tendon.limits));
   return "  - " + map.str() + "\n";
 }

@@ -104,9 +104,7 @@ void each_known(YamlFields* fields, const std::string& key, const std::string& k
     } else {
       fields->error(*map->items[i],
                     fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, map->keys[i]),
-                    did_you_mean(map->keys[i], names,
-                                 fmt::format("write the name of one of the {} {}", names.size(),
-                                             kind == "body" ? "bodies" : kind + "s")));
+                    did_you_mean(map->keys[i], names, name_one_of(names.size(), kind)));
     }
   }
 }
@@ -180,7 +178,7 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
       return;
     }
     fields->error(*fields->find(key), fmt::format("a sensor is on the unknown {} '{}'", kind, *name),
-                  did_you_mean(*name, names, fmt::format("write the name of one of the {}", names.size())));
+                  did_you_mean(*name, names, name_one_of(names.size(), kind)));
   };
   if (on == "joint") {
     std::vector<std::string> joints;

@@ -26,6 +26,15 @@ bool check_spec(const RodSpec& spec, const std::string& who, Diagnostics& d) {
     d.error(spec.where, who + " has an angle, director, velocity or damping that is not finite",
             "write finite numbers");
   }
+  if (const double size = std::max(spec.section.width, spec.section.height); size > kLargestNumber) {
+    d.error(spec.where, fmt::format("{} is {:g} m thick, more than double precision can carry", who, size),
+            "write diameter, or width and height, in metres, within 1e9 m");
+  }
+  if (const double speed = spec.velocity.norm(); speed > kLargestNumber) {
+    d.error(spec.where,
+            fmt::format("{} begins at {:g} m/s, more than double precision can carry", who, speed),
+            "write a velocity in m/s, within 1e9");
+  }
   if (!(spec.margin >= 0) || std::isinf(spec.margin)) {
     d.error(spec.where, fmt::format("{} has margin {:g} m", who, spec.margin),
             "write a finite number of 0 or more");

@@ -21,6 +21,21 @@ bool check_spec(const SoftBodySpec& spec, const std::string& who, Diagnostics& d
     d.error(spec.source_of("velocity"), who + " has a velocity or damping that is not finite",
             "write finite numbers");
   }
+  double farthest = 0;
+  if (spec.mesh) {
+    for (const Vec3& x : spec.mesh->vertices) farthest = std::max(farthest, x.norm());
+  }
+  if (farthest > kLargestNumber) {
+    d.error(spec.source_of("mesh"),
+            fmt::format("{} has a vertex at {:g} m, more than double precision can carry", who, farthest),
+            "write its size in metres, within 1e9 m");
+  }
+  if (const double speed = spec.velocity.norm() + farthest * spec.angular_velocity.norm();
+      speed > kLargestNumber) {
+    d.error(spec.source_of("velocity"),
+            fmt::format("{} begins at {:g} m/s, more than double precision can carry", who, speed),
+            "write velocities in m/s and rad/s that give less than 1e9 m/s");
+  }
   if (!(spec.margin >= 0) || std::isinf(spec.margin)) {
     d.error(spec.source_of("margin"), fmt::format("{} has margin {:g} m", who, spec.margin),
             "write a finite number of 0 or more");

@@ -48,8 +48,8 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
     d.error(joint.where, who + " has a zero or non-finite axis", "write a direction such as 0 0 1");
   }
   if (joint.type == JointType::universal || joint.type == JointType::planar) {
-    const bool parallel = !(joint.axis2.allFinite() && cross(joint.axis, joint.axis2).norm() >
-                                                           1e-6 * joint.axis.norm() * joint.axis2.norm());
+    const bool parallel = !(joint.axis2.norm() > 1e-9 && cross(joint.axis, joint.axis2).norm() >
+                                                             1e-6 * joint.axis.norm() * joint.axis2.norm());
     if (parallel) {
       d.error(joint.where, who + " has a second axis that is zero or parallel to its first",
               "write two different directions");

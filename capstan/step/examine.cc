@@ -397,10 +397,12 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
   examine_names("joint", joints, diagnostics);
   examine_names("actuator", scene.actuators, diagnostics);
   examine_start(scene, model, model.initial, scene.initial.where, "the start", diagnostics);
+  examine_loops(scene, model, model.initial, scene.initial.where, "the start", diagnostics);
   for (std::size_t i = 0; i < model.keyframes.size(); ++i) {
     const ModelKeyframe& keyframe = model.keyframes[i];
-    examine_start(scene, model, keyframe, scene.keyframes[i].where, "keyframe '" + keyframe.name + "'",
-                  diagnostics);
+    const std::string what = "keyframe '" + keyframe.name + "'";
+    examine_start(scene, model, keyframe, scene.keyframes[i].where, what, diagnostics);
+    examine_loops(scene, model, keyframe, scene.keyframes[i].where, what, diagnostics);
   }
   examine_controls(scene, model, diagnostics);
   examine_time_step(scene, model, options, diagnostics);

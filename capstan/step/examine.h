@@ -31,6 +31,10 @@ namespace capstan {
 // `model` is compile(scene). The options are those that the run will use.
 void examine(const Scene& scene, const Model& model, const StepOptions& options, Diagnostics* diagnostics);
 
+// Its part about the velocities of a start, `what`, in loops.
+void examine_loops(const Scene& scene, const Model& model, const ModelKeyframe& start, const Source& where,
+                   const std::string& what, Diagnostics* diagnostics);
+
 // Its parts about patches, rods and soft bodies.
 void examine_patches(const Scene& scene, const Model& model, Diagnostics* diagnostics);
 void examine_rods(const Scene& scene, const Model& model, const StepOptions& options,

@@ -168,7 +168,10 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
       search_along(step, *problem, islands, motion, w, &newton->v);
     }
     for (int i = first; i < n; ++i) {
-      if (w->is_new[i] == kNew) set_tangent(step, i, newton->v, motion);
+      if (w->is_new[i] == kNew) {
+        set_tangent(step, i, newton->v, motion);
+        if (!motion_of(model, *motion, i).converged) return i;  // A has no factor to go on with
+      }
       if (w->is_new[i] == kShifted) shift_tangent(step, i, newton->v, motion);
     }
     w->u = newton->v;

@@ -53,6 +53,26 @@ TEST(Usage, WrongCommandLinesExitWith64) {
   }
 }
 
+TEST(Usage, WordsForNumbersAreToldWithTheirOption) {
+  const Folder folder;
+  const Outcome outcome = folder.capstan("run double_pendulum --dt quick");
+  EXPECT_EQ(outcome.err,
+            "error: --dt is 'quick', which is not what it takes; give a number, as 'capstan COMMAND --help' "
+            "shows\n");
+}
+
+TEST(Usage, PicturesOfARunAreSvg) {
+  const Folder folder;
+  const Outcome outcome = folder.capstan("run double_pendulum --duration 0.1 --picture x.png");
+  EXPECT_EQ(outcome.code, 64);
+  EXPECT_HAS(outcome.err,
+             "give '--picture x.svg', or for a .png '--record x.capstan', then 'capstan export "
+             "x.capstan x.png'");
+  EXPECT_FALSE(fs::exists(folder / "x.png"));
+  EXPECT_EQ(folder.capstan("run double_pendulum --duration 0.1 --picture x.svg").code, 0);
+  EXPECT_HAS(read_text(folder / "x.svg"), "<svg");
+}
+
 TEST(Usage, UnknownCommandsAreNamed) {
   const Folder folder;
   const Outcome near = folder.capstan("rnu clutter"), far = folder.capstan("picture clutter");
@@ -139,6 +159,21 @@ TEST(Input, WhatIsNotUnderstoodIsAnErrorWhenStrict) {
   EXPECT_EQ(folder.capstan("run odd.xml --duration 0.01 --strict").code, 2);
   EXPECT_EQ(folder.capstan("check odd.xml").code, 0);
   EXPECT_EQ(folder.capstan("check odd.xml --strict").code, 2);
+}
+
+// A name that is no UTF-8 was the end of 'contacts --json'.
+TEST(Input, NamesOfAnyBytesBecomeJson) {
+  const Folder folder;
+  write_text(folder / "s.yaml",
+             "capstan: 1\nshapes: [{type: plane, name: \"fl\xff\xfe\"}]\n"
+             "bodies: [{name: \"b\xc3(\", position: [0, 0, 0.0999], joint: free, shape: {type: sphere, "
+             "radius: 0.1}}]\n");
+  for (const char* line :
+       {"contacts --json s.yaml", "contacts --json --ray 0 0 2 0 0 -1 s.yaml", "info --json s.yaml"}) {
+    const Outcome outcome = folder.capstan(line);
+    EXPECT_EQ(outcome.code, 0) << line << "\n" << outcome.err;
+    EXPECT_TRUE(nlohmann::json::accept(outcome.out)) << line << "\n" << outcome.out;
+  }
 }
 
 TEST(Check, WarningsGiveOneOnlyWhenStrict) {
@@ -309,6 +344,16 @@ TEST(Controls, FollowATableAndSensorsTell) {
   EXPECT_HAS(folder.capstan("run slider.yaml --controls table.csv --interpolate constant").out,
              "speed                 2 m/s");
   EXPECT_HAS(folder.capstan("run slider.yaml").out, "speed                 0.5 m/s");
+}
+
+TEST(Controls, AreThoseOfALog) {
+  const Folder folder;
+  write_text(folder / "slider.yaml", kSlider);
+  write_text(folder / "table.csv", "time,push\n0,0\n1,4\n");
+  ASSERT_EQ(folder.capstan("run slider.yaml --controls table.csv --log log.csv").code, 0);
+  const Outcome again = folder.capstan("run slider.yaml --controls log.csv --log again.csv");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_HAS(again.out, "motor                 4 N");
 }
 
 TEST(Controls, MistakesAreTold) {

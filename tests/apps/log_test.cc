@@ -110,6 +110,26 @@ TEST(Log, CsvAndHdf5AgreeBitForBit) {
   }
 }
 
+// (p + p_around) V of a sealed gas stays what it was, while its body falls on the floor and is pressed.
+TEST(Log, TellsPressureAndVolumeOfASealedGas) {
+  const Folder folder;
+  const Outcome outcome = folder.capstan("run " CAPSTAN_SOURCE_DIR
+                                         "/tests/fuzz/corpus/yaml/gas.yaml --duration 0.2 --log gas.csv");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Table table = read_csv(folder / "gas.csv");
+  const int pressure = table.column("shell.pressure [Pa]"), volume = table.column("shell.gas_volume [m^3]");
+  ASSERT_GT(table.rows.size(), 30u);
+  const double before = table.rows[0][volume];
+  // The inner of two tets: 0.4 of an edge of sqrt(2) 0.1 m; an edge a has a^3 / (6 sqrt(2)).
+  EXPECT_NEAR(before, std::pow(0.04 * std::sqrt(2.0), 3) / (6 * std::sqrt(2.0)), 1e-12);
+  double least = before;
+  for (const std::vector<double>& row : table.rows) {
+    EXPECT_NEAR((row[pressure] + 1e5) * row[volume], (2000 + 1e5) * before, 1e-9 * 1e5 * before);
+    least = std::min(least, row[volume]);
+  }
+  EXPECT_LT(least, 0.999 * before);
+}
+
 TEST(Log, FileAttributesSayWhatWasRun) {
   const Folder folder;
   ASSERT_EQ(

@@ -6,6 +6,7 @@
 // when it crashes, throws, or takes longer than a bound; the input is then in the file 'finding_<target>'.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,11 +74,15 @@ std::string mutate(const std::string& input, Random* random) {
 void run(const std::string& input, int finding) {
   // Stays, should this be the end.
   if (ftruncate(finding, 0) != 0 || pwrite(finding, input.data(), input.size(), 0) < 0) std::abort();
-  alarm(kSecondsForOne);
+  // Of processor time, since others may be busy; a wait without end is found, too.
+  const itimerval bound{{0, 0}, {kSecondsForOne, 0}}, none{};
+  setitimer(ITIMER_PROF, &bound, nullptr);
+  alarm(10 * kSecondsForOne);
   // A copy of its own, so that a sanitizer sees what is read beyond its end.
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
   alarm(0);
+  setitimer(ITIMER_PROF, &none, nullptr);
 }
 
 }  // namespace

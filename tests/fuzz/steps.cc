@@ -1,5 +1,10 @@
 // A scene that is read, compiled and stepped. A step gives a finite state or a StepFailure that leaves the
-// state as it was, and a run that is saved and restored in its middle ends with the same bits.
+// state as it was, and a run that is saved and restored in its middle ends with the same bits. Controls over
+// time are followed, and sensors read something finite.
+#include <cmath>
+
+#include "capstan/step/schedule.h"
+#include "capstan/step/sensors.h"
 #include "capstan/step/step.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -19,16 +24,30 @@ struct Count {
   }
 } count;
 
+struct Run {
+  const Model& model;
+  const StepOptions options;
+  const Schedule schedule;
+  const SensorSet sensors;
+};
+
 // False where a step failed.
-bool take_step(const Model& model, const StepOptions& options, State* state, Workspace* workspace) {
+bool take_step(const Run& run, State* state, Workspace* workspace) {
+  Input input;
+  const State start = *state;
+  apply_schedule(run.model, run.schedule, run.options.dt, state, &input);
   const std::uint64_t before = hash(*state);
   try {
-    step(model, options, {}, state, workspace);
+    step(run.model, run.options, input, state, workspace);
   } catch (const StepFailure& failure) {
     fuzz::require(hash(*state) == before, std::string("a failed step changed the state: ") + failure.what());
+    *state = start;  // without the controls of that step
     return false;
   }
   fuzz::require(state->q.allFinite() && state->v.allFinite(), "a state that is not finite");
+  VecX read;
+  read_sensors(run.model, run.sensors, *state, workspace, &input, &read);
+  for (const double x : read) fuzz::require(!std::isnan(x), "a sensor that reads no number");
   return true;
 }
 
@@ -52,21 +71,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (model.num_velocities() > kMostDofs) return 0;
+  const Run run{model, step_options(model), make_schedule(model, scene.controls, &diagnostics),
+                make_sensors(model, scene, scene.sensors, &diagnostics)};
+  if (!diagnostics.ok()) return 0;
   ++count.scenes;
-  const StepOptions options = step_options(model);
   State state = initial_state(model), half;
   Workspace workspace = make_workspace(model);
   int taken = 0;
   for (bool good = true; good && taken < kSteps; taken += good) {
     if (taken == kSteps / 2) half = state;
-    good = take_step(model, options, &state, &workspace);
+    good = take_step(run, &state, &workspace);
   }
   count.steps += taken;
   if (taken <= kSteps / 2) return 0;
   half = restore(model, save(model, half));
   Workspace other = make_workspace(model);
   for (int i = kSteps / 2; i < taken; ++i) {
-    fuzz::require(take_step(model, options, &half, &other), "a step fails only after a restart");
+    fuzz::require(take_step(run, &half, &other), "a step fails only after a restart");
   }
   fuzz::require(hash(half) == hash(state), "a restart gives other bits");
   return 0;

@@ -11,6 +11,7 @@
 
 #include "capstan/io/read.h"
 #include "capstan/io/scene_library.h"
+#include "capstan/step/contact_forces.h"
 
 namespace capstan {
 namespace {
@@ -183,6 +184,35 @@ TEST_F(RecordingTest, ContactForcesCarryTheWeight) {
   const double p0 = recording.frame(250).numbers[9], p1 = recording.frame(300).numbers[9];
   ASSERT_EQ(recording.header().numbers[9].name, "linear_momentum.z");
   EXPECT_NEAR(up, mass * 9.81 + (p1 - p0) / 0.5, 1e-4 * mass * 9.81);
+}
+
+// A block on a rail above a belt that moves at 20 um/s, and at 20 mm/s.
+TEST(RecordedContacts, WhatCreepsInvisiblySticks) {
+  for (const double speed : {2e-5, 2e-2}) {
+    Diagnostics diagnostics;
+    const Scene scene = read_yaml_text(
+        "capstan: 1\nshapes: [{type: box, size: [1, 1, 0.1], position: [0, 0, -0.05], surface_velocity: [" +
+            std::to_string(speed) +
+            ", 0, 0]}]\nbodies: [{name: a, position: [0, 0, 0.05], joint: {type: prismatic, axis: [0, 0, "
+            "1]}, "
+            "shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}}]\n",
+        {}, &diagnostics);
+    ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+    const Model model = compile(scene);
+    State state = initial_state(model);
+    Workspace workspace = make_workspace(model);
+    for (int i = 0; i < 100; ++i) step(model, step_options(model), {}, &state, &workspace);
+    std::vector<ContactForce> forces;
+    calc_contact_forces(workspace, &forces);
+    ASSERT_FALSE(forces.empty());
+    EXPECT_EQ(forces[0].region, ContactRegion::sliding);
+    EXPECT_NEAR(forces[0].slip_W.norm(), speed, 1e-9);
+    std::vector<RecordedContact> recorded;
+    calc_recorded_contacts(workspace, &recorded);
+    ASSERT_FALSE(recorded.empty());
+    const ContactRegion shown = speed < kVisibleSlip ? ContactRegion::sticking : ContactRegion::sliding;
+    EXPECT_EQ(recorded[0].region, static_cast<int>(shown)) << speed;
+  }
 }
 
 TEST_F(RecordingTest, EveryShippedSceneComesBackAsTheSameModel) {

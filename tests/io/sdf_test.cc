@@ -198,5 +198,24 @@ TEST_F(Sdf, ProblemsAreTold) {
   expect("<link name='a'><colour>red</colour></link>", "colour");
 }
 
+TEST_F(Sdf, OlderVersionsAreTold) {
+  const auto told = [&](const std::string& version) {
+    Diagnostics found;
+    read_sdf(folder.write("old.sdf",
+                          "<sdf" + version +
+                              "><model name='m'><link name='l'><inertial><mass>1</mass></inertial></link>"
+                              "</model></sdf>"),
+             &found);
+    return found.text();
+  };
+  EXPECT_EQ(told(" version='1.7'"), "");
+  EXPECT_EQ(told(" version='1.11'"), "");
+  EXPECT_NE(told(" version='1.5'").find("old.sdf:1: warning: SDFormat 1.5 is older than 1.7"),
+            std::string::npos)
+      << told(" version='1.5'");
+  EXPECT_NE(told("").find("<sdf> does not tell its version, and is read as 1.7"), std::string::npos)
+      << told("");
+}
+
 }  // namespace
 }  // namespace capstan

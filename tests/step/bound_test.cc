@@ -133,6 +133,16 @@ TEST(Bound, SizesPlacesAndSpeedsBeyondDoublePrecisionAreRefused) {
   const auto body = [](const std::string& position, const std::string& joint, const std::string& shape) {
     return "bodies: [{name: a, position: " + position + ", joint: " + joint + ", shape: " + shape + "}]\n";
   };
+  const auto rod = [](const std::string& keys) {
+    return "rods: [{name: r, line: {from: [0, 0, 0], to: [1, 0, 0]}, edges: 4, young_modulus: 1e7, density: "
+           "1000, " +
+           keys + "}]\n";
+  };
+  const auto soft = [](const std::string& keys) {
+    return "soft_bodies: [{name: s, young_modulus: 1e5, density: 1000, " + keys + "}]\n";
+  };
+  EXPECT_EQ(complaint(rod("diameter: 0.01")), "");
+  EXPECT_EQ(complaint(soft("box: {size: [1, 1, 1]}, angular_velocity: [0, 100, 0]")), "");
   const std::string ball = "{type: sphere, radius: 0.1}", free = "{type: free}", here = "[0, 0, 0]";
   EXPECT_EQ(complaint(body(here, free, ball)), "");
   EXPECT_EQ(complaint(body("[0, 1e9, 0]", free, "{type: sphere, radius: 1e9}")), "");
@@ -146,12 +156,29 @@ TEST(Bound, SizesPlacesAndSpeedsBeyondDoublePrecisionAreRefused) {
            std::string(
                "shapes: [{type: height_field, size: [4, 2], base: 0.5, heights: [[0, 1e10], [0, 1]]}]\n"),
            std::string("shapes: [{type: box, size: [1, 1, 1], position: [0, 0, -9e18]}]\n"),
+           rod("diameter: 4e9"),
+           rod("diameter: 0.01, velocity: [0, 2e9, 0]"),
+           soft("box: {size: [4e9, 1, 1]}"),
+           soft("box: {size: [1, 1, 1]}, velocity: [0, 2e9, 0]"),
+           soft("box: {size: [1, 1, 1]}, angular_velocity: [0, 3e9, 0]"),
        }) {
     EXPECT_NE(complaint(text).find("more than double precision can carry"), std::string::npos)
         << text << complaint(text);
   }
   EXPECT_NE(complaint(body(here, free, "{type: sphere, radius: 1e-13, mass: 1}")).find("radius 1e-13 m"),
             std::string::npos);
+}
+
+// Its matrix has no factor with those velocities: found by a mutated scene, which ended the process.
+TEST(Bound, ASoftBodyThatSpinsTooFastFailsTheStepAndLeavesTheState) {
+  const Model model =
+      compile(read_scene(CAPSTAN_SOURCE_DIR "/tests/fuzz/corpus/yaml/soft_spin_without_factor.yaml"));
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  const std::uint64_t before = hash(state);
+  const std::string told = failure(model, step_options(model), &state, &workspace);
+  EXPECT_NE(told.find("it turns or bends too much in one step"), std::string::npos) << told;
+  EXPECT_EQ(hash(state), before);
 }
 
 TEST(Bound, AStateBeyondDoublePrecisionFailsTheStepWithTheReason) {

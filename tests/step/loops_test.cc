@@ -7,6 +7,7 @@
 
 #include "capstan/io/read.h"
 #include "capstan/problem/gap.h"
+#include "capstan/step/examine.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -231,6 +232,39 @@ TEST(Loops, AStickSwingsAlikeWhereverItsOriginIs) {
     };
     EXPECT_LT((middle(ends[0], 0.15) - middle(ends[1], 0)).norm(), 1e-6) << dt;
   }
+}
+
+// Crank, coupler and rocker stand at (0, 0, 1), (0, 0, 1.15) and (0.4, 0, 1), and meet at (0.4, 0, 1.3). With
+// 12, w and u rad/s the ends of coupler and rocker go at (3.6 + 0.15 w, 0, -4.8 - 0.4 w) and (0.3 u, 0, 0)
+// m/s: 6 m/s apart with w = u = 0, together with w = -12, u = 6.
+TEST(Loops, StartsThatWouldOpenThemAreTold) {
+  const auto told = [](const std::string& coupler, const std::string& rocker) {
+    const std::string hinge = "joint: {type: revolute, axis: [0, 1, 0], initial_velocity: ";
+    Diagnostics diagnostics;
+    const Scene scene = read_yaml_text(
+        "capstan: 1\nbodies:\n  - {name: crank, position: [0, 0, 1], " + hinge +
+            "12}, shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0, 0, 0.15], collides: false}}\n"
+            "  - {name: coupler, parent: crank, position: [0, 0, 0.15], " +
+            hinge + coupler +
+            "}, shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0.4, 0, 0.15], collides: false}}\n"
+            "  - {name: rocker, position: [0.4, 0, 1], " +
+            hinge + rocker +
+            "}, shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0, 0, 0.3], collides: false}}\n"
+            "constraints:\n  - {name: pin, type: ball, body_a: coupler, point_a: [0.4, 0, 0.15], body_b: "
+            "rocker, "
+            "point_b: [0, 0, 0.3]}\n",
+        {}, &diagnostics);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+    const Model model = compile(scene);
+    examine_loops(scene, model, model.initial, {}, "the start", &diagnostics);
+    return diagnostics.text();
+  };
+  EXPECT_NE(told("0", "0").find("the velocities of the start would open constraint 'pin' at 6 m/s"),
+            std::string::npos)
+      << told("0", "0");
+  EXPECT_NE(told("-12", "0").find("at 1.8 m/s"), std::string::npos) << told("-12", "0");
+  EXPECT_EQ(told("-12", "6"), "");
+  EXPECT_EQ(told("-12.01", "6.01"), "");  // as three digits have it
 }
 
 }  // namespace

@@ -139,6 +139,16 @@ TEST(Schedule, Tables) {
   EXPECT_EQ(points[1].time, 0.5);
   EXPECT_EQ(points[1].control, (std::map<std::string, double>{{"push", -2}, {"b,c", 3}}));
   EXPECT_EQ(points[1].interpolation, Interpolation::constant);
+  const auto logged =
+      read("time [s],m.q [m],push.control [1],\"b,c.control [1]\",energy.total [J]\n0,nan,1,2,x\n");
+  EXPECT_EQ(diagnostics.text(), "");
+  ASSERT_EQ(logged.size(), 1u);
+  EXPECT_EQ(logged[0].control, (std::map<std::string, double>{{"push", 1}, {"b,c", 2}}));
+  read("time,push.control,pull.control,m.q\n0,1,2,3\n");
+  EXPECT_NE(diagnostics.text().find("column 'pull' is no actuator of the scene"), std::string::npos);
+  EXPECT_EQ(diagnostics.text().find("m.q"), std::string::npos) << diagnostics.text();
+  read("time,,push\n0,1,2\n");
+  EXPECT_NE(diagnostics.text().find("column '' is no actuator"), std::string::npos) << diagnostics.text();
   read("push,time\n1,2\n");
   EXPECT_NE(diagnostics.text().find("table.csv:1: error: the first line, 'push', does not name"),
             std::string::npos);
