@@ -183,6 +183,7 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
   if (step.rigid.is_on) row("rigid contact", rigid_text(step.rigid) + "; not judged");
   row("simulated time", fmt::format("{:g} s, to t = {:g} s", s.simulated, state.time));
   row("wall time", fmt::format("{:.3f} s", s.wall));
+  row("processor time", fmt::format("{:.6f} s", s.processor));
   row("real-time factor", fmt::format("{:.3g}", s.simulated / std::max(s.wall, 1e-9)));
   row("steps", fmt::format("{}", s.num_steps));
   row("time per step", fmt::format("mean {:.2f} us, max {:.2f} us", 1e6 * s.mean_step, 1e6 * s.max_step));

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <iterator>
 
 #include "apps/capstan/commands.h"
@@ -119,6 +120,7 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
   record(nullptr);
   keep_frame(0);
   const double began = wall_seconds();
+  const std::clock_t clock_began = std::clock();
   double drawn = began, now = began, in_steps = 0;
   for (long i = 0; i < num_steps && !caught_signal; ++i) {
     if (hooks.control) hooks.control(state);
@@ -181,6 +183,7 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
   }
   summary.signal = caught_signal;
   summary.wall = wall_seconds() - began;
+  summary.processor = static_cast<double>(std::clock() - clock_began) / CLOCKS_PER_SEC;
   summary.mean_step = summary.num_steps > 0 ? in_steps / static_cast<double>(summary.num_steps) : 0;
   summary.simulated = state->time - time_before;
   summary.end = calc_mechanics(model, *state);

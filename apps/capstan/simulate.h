@@ -33,6 +33,7 @@ struct Hooks {
 struct Summary {
   long num_steps = 0;                  // taken
   double simulated = 0, wall = 0;      // [s]
+  double processor = 0;                // [s] of all threads, in the loop
   double mean_step = 0, max_step = 0;  // [s] of wall time
   double max_residual = 0;             // the certificate: largest of all steps
   int max_iterations = 0;

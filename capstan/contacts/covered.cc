@@ -17,11 +17,13 @@ double least_half_width(const Collider& c) {
   return c.half_box.allFinite() ? std::max(c.half_box.minCoeff(), 0.01 * c.bounding_radius) : kInfinity;
 }
 
-// The link's shapes are where their link is.
-double distance_to(const ModelShape& shape, const Transform& X_WL, const Vec3& p_W, Vec3* gradient_W) {
+// The link's shapes are where their link is. Beyond `enough`, any number above it, without a gradient.
+double distance_to(const ModelShape& shape, const Transform& X_WL, const Vec3& p_W, double enough,
+                   Vec3* gradient_W) {
   const Transform X_WS = X_WL * shape.X_LS;
   Vec3 gradient;
-  const double d = point_collider(shape.collider, X_WS.R.transpose() * (p_W - X_WS.p), &gradient);
+  const double d = point_collider(shape.collider, X_WS.R.transpose() * (p_W - X_WS.p), enough, &gradient);
+  if (d > enough) return d;
   *gradient_W = X_WS.R * gradient;
   return d;
 }
@@ -35,7 +37,7 @@ bool is_side_covered(const Model& model, int shape, const Transform& X_WL, const
     const ModelShape& T = model.shapes[t];
     const double width = std::min(least_half_width(S.collider), least_half_width(T.collider));
     const double probe = kProbe * std::min(width, 1.0) + 2 * std::max(0.0, contact_depth);
-    if (distance_to(T, X_WL, p + probe * n, m) >= (1 - kNearer) * probe) continue;
+    if (distance_to(T, X_WL, p + probe * n, probe, m) >= (1 - kNearer) * probe) continue;
     const double along = n.dot(*m);
     Vec3 out = *m - along * n;  // in the tangent plane of S, out of T
     const double sine = out.norm();
@@ -46,9 +48,10 @@ bool is_side_covered(const Model& model, int shape, const Transform& X_WL, const
     }
     out /= sine;
     Vec3 unused;
-    *depth = std::max(0.0, -distance_to(T, X_WL, p, &unused));
+    *depth = std::max(0.0, -distance_to(T, X_WL, p, 0, &unused));
     const double way = *depth / sine + probe;
-    if (distance_to(S, X_WL, p + way * out, &unused) > kBends * sine * way) return true;
+    const double bend = kBends * sine * way;
+    if (distance_to(S, X_WL, p + way * out, 2 * bend, &unused) > bend) return true;
   }
   return false;
 }
@@ -62,7 +65,7 @@ ContactPoint against_plane(const Collider& other, const Transform& X_WO, const V
   c.distance = kInfinity;
   c.p_A = c.p_B = top;
   if (!is_convex(other.type) || other.type == ColliderType::half_space) return c;
-  int start = 0;
+  int start = -1;
   const Vec3 lowest = X_WO * support(other, -(X_WO.R.transpose() * m), &start) - other.rounding * m;
   c.distance = m.dot(lowest - top);
   const Vec3 on_plane = lowest - c.distance * m;

@@ -117,7 +117,7 @@ int hull_face(const ConvexHull& hull, int vertex, const Vec3& d) {
 void hull_feature(const Collider& c, const Transform& X, double side, double min_face, double max_edge,
                   const Vec3& d, ContactFeature* f) {
   const ConvexHull& hull = *c.hull;
-  const int v = support_vertex(hull, d, 0);
+  const int v = support_vertex(hull, d, -1);
   const int face = hull_face(hull, v, d);
   if (hull.faces[face].normal.dot(d) >= min_face) {
     const auto loop = hull.face_loop(face);
@@ -180,7 +180,7 @@ double face_alignment(const Collider& c, const Transform& X, double side) {
     case ColliderType::cylinder:
       return std::abs(d.z());
     case ColliderType::hull: {
-      const int face = hull_face(*c.hull, support_vertex(*c.hull, d, 0), d);
+      const int face = hull_face(*c.hull, support_vertex(*c.hull, d, -1), d);
       return c.hull->faces[face].normal.dot(d);
     }
     case ColliderType::triangle: {

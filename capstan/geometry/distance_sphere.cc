@@ -1,7 +1,6 @@
-#include <limits>
-
 #include "capstan/geometry/distance_kernels.h"
 #include "capstan/geometry/gjk.h"
+#include "capstan/geometry/hull_scan.h"
 #include "capstan/geometry/point_distance.h"
 
 namespace capstan {
@@ -16,15 +15,9 @@ double point_hull(const Collider& A, const Collider& B, const Transform& X_AB, d
     *gradient = -(X_AB.R.transpose() * g.witness.n);
     return g.witness.distance;
   }
-  double deepest = -std::numeric_limits<double>::infinity();
-  for (const ConvexHull::Face& face : B.hull->faces) {
-    const double s = face.normal.dot(centre_B) - face.offset;
-    if (s > deepest) {
-      deepest = s;
-      *gradient = face.normal;
-    }
-  }
-  return deepest;
+  const ConvexHull::Face& face = B.hull->faces[nearest_face(*B.hull, centre_B)];
+  *gradient = face.normal;
+  return face.normal.dot(centre_B) - face.offset;
 }
 
 }  // namespace
@@ -65,7 +58,7 @@ double sphere_any(const Collider& A, const Collider& B, const Transform& X_AB, d
 
 double any_half_space(const Collider& A, const Collider&, const Transform& X_AB, double, Witness* witness) {
   const Vec3 n = -X_AB.R.col(2);
-  int start = 0;
+  int start = -1;
   witness->n = n;
   witness->a = support(A, n, &start) + A.rounding * n;
   witness->distance = n.dot(X_AB.p - witness->a);

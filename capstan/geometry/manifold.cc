@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "capstan/geometry/feature_cut.h"
+#include "capstan/geometry/hull_scan.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -76,34 +76,13 @@ int choose(const CutPoint* p, int size, double tolerance, int* chosen) {
 
 // Of a hull that is deep in the plane, with more vertices there than a cut can have: the deepest, and the
 // outermost in sixteen directions.
-void cut_deep_hull(const std::vector<Vec3>& vertices, const Transform& X_FA, double z_B, double rise,
-                   CutPoints* out) {
-  constexpr int kDirections = 16;
-  constexpr double kStep = 2 * std::numbers::pi / kDirections;
-  double most[kDirections + 1], dx[kDirections], dy[kDirections];
-  int best[kDirections + 1];
-  std::fill(best, best + kDirections + 1, -1);
-  std::fill(most, most + kDirections + 1, -std::numeric_limits<double>::infinity());
-  for (int k = 0; k < kDirections; ++k) {
-    dx[k] = std::cos(k * kStep);
-    dy[k] = std::sin(k * kStep);
-  }
-  for (std::size_t i = 0; i < vertices.size(); ++i) {
-    const Vec3 v = X_FA * vertices[i];
-    if (v.z() < z_B - rise) continue;
-    const int index = static_cast<int>(i);
-    for (int k = 0; k < kDirections; ++k) {
-      const double reach = dx[k] * v.x() + dy[k] * v.y();
-      best[k] = reach > most[k] ? index : best[k];
-      most[k] = std::max(most[k], reach);
-    }
-    best[kDirections] = v.z() > most[kDirections] ? index : best[kDirections];
-    most[kDirections] = std::max(most[kDirections], v.z());
-  }
-  std::sort(best, best + kDirections + 1);
-  const int* end = std::unique(best, best + kDirections + 1);
-  for (const int* i = best; i != end; ++i) {
-    const Vec3 v = X_FA * vertices[static_cast<std::size_t>(*i)];
+void cut_deep_hull(const ConvexHull& hull, const Transform& X_FA, double z_B, double rise, CutPoints* out) {
+  auto best = find_outermost_vertices(hull, X_FA, z_B - rise);
+  std::sort(best.begin(), best.end());
+  const auto end = std::unique(best.begin(), best.end());
+  for (auto i = best.begin(); i != end; ++i) {
+    if (*i < 0) continue;
+    const Vec3 v = X_FA * hull.vertices[*i];
     out->add(v.x(), v.y(), v.z(), z_B, feature_id(CutKind::vertex_of_A, static_cast<unsigned>(*i), 0));
   }
 }
@@ -112,15 +91,13 @@ void cut_deep_hull(const std::vector<Vec3>& vertices, const Transform& X_FA, dou
 void cut_with_plane(const Collider& A, const Transform& X_FA, double z_B, double rise, CutPoints* out) {
   if (A.type == ColliderType::hull) {
     // All vertices within reach, not only those of one face: hulls have small faces.
-    const auto& vertices = A.hull->vertices;
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-      const Vec3 v = X_FA * vertices[i];
-      if (v.z() < z_B - rise) continue;
-      if (out->size == CutPoints::kCapacity) {
-        out->size = 0;
-        return cut_deep_hull(vertices, X_FA, z_B, rise, out);
-      }
-      out->add(v.x(), v.y(), v.z(), z_B, feature_id(CutKind::vertex_of_A, static_cast<unsigned>(i), 0));
+    int found[CutPoints::kCapacity];
+    const int count = find_vertices_above(*A.hull, X_FA, z_B - rise, CutPoints::kCapacity, found);
+    if (count > CutPoints::kCapacity) return cut_deep_hull(*A.hull, X_FA, z_B, rise, out);
+    for (int i = 0; i < count; ++i) {
+      const Vec3 v = X_FA * A.hull->vertices[found[i]];
+      out->add(v.x(), v.y(), v.z(), z_B,
+               feature_id(CutKind::vertex_of_A, static_cast<unsigned>(found[i]), 0));
     }
     return;
   }

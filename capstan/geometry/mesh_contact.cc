@@ -39,7 +39,7 @@ struct Pair {
   int num_deferred = 0;
 
   Vec3 support_of_C(const Vec3& n) const {  // farthest along n, rounding included
-    int start = 0;
+    int start = -1;
     return X_MC * support(C, X_CM.R * n, &start) + C.rounding * n;
   }
 

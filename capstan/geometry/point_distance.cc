@@ -127,11 +127,13 @@ double point_triangle(const std::array<Vec3, 3>& v, const Vec3& p, Vec3* gradien
   return split(best, unit, gradient);
 }
 
-double point_collider(const Collider& collider, const Vec3& p, Vec3* gradient) {
+double point_collider(const Collider& collider, const Vec3& p, double cutoff, Vec3* gradient) {
   if (collider.type == ColliderType::half_space) {
     *gradient = Vec3::UnitZ();
     return p.z();
   }
+  const double to_box = ((p - collider.centre).cwiseAbs() - collider.half_box).cwiseMax(0).norm();
+  if (to_box > cutoff) return to_box;
   if (!is_convex(collider.type)) {
     const MeshBvh& bvh = collider.type == ColliderType::sdf ? *collider.sdf->surface : *collider.bvh;
     const MeshPoint q = bvh.solid ? closest_point_signed(bvh, p) : closest_point(bvh, p);
@@ -142,8 +144,7 @@ double point_collider(const Collider& collider, const Vec3& p, Vec3* gradient) {
   }
   const Collider point;  // a sphere of radius 0
   Witness witness;
-  const double d =
-      sphere_any(point, collider, {Mat3::Identity(), -p}, std::numeric_limits<double>::infinity(), &witness);
+  const double d = sphere_any(point, collider, {Mat3::Identity(), -p}, cutoff, &witness);
   *gradient = -witness.n;
   return d;
 }

@@ -24,6 +24,7 @@ double point_ellipsoid(const Vec3& radii, const Vec3& p, Vec3* gradient);
 double point_triangle(const std::array<Vec3, 3>& vertex, const Vec3& p, Vec3* gradient);
 
 // Any collider, rounding included, p in its frame. An open mesh has no inside: the distance to the sheet.
-double point_collider(const Collider& collider, const Vec3& p, Vec3* gradient);
+// Where the distance exceeds `cutoff`, any number above it will do, and the gradient is not set.
+double point_collider(const Collider& collider, const Vec3& p, double cutoff, Vec3* gradient);
 
 }  // namespace capstan

@@ -15,12 +15,28 @@
 
 namespace capstan {
 
-// `start` is the vertex where the walk over a hull begins; set to the vertex found.
+// Where a walk along n may begin: the best of sixteen vertices from all over the hull.
+inline int find_start(const ConvexHull& hull, const Vec3& n) {
+  constexpr int kProbes = 16;
+  const int size = static_cast<int>(hull.vertices.size());
+  int best = 0;
+  double value = n.dot(hull.vertices[0]);
+  for (int k = 1; k < kProbes; ++k) {
+    const int i = static_cast<int>(static_cast<long>(k) * size / kProbes);
+    const double v = n.dot(hull.vertices[i]);
+    best = v > value ? i : best;
+    value = v > value ? v : value;
+  }
+  return best;
+}
+
+// `start` is a vertex that may be near, where the walk over a hull begins, or -1: none is known.
 inline int support_vertex(const ConvexHull& hull, const Vec3& n, int start) {
   constexpr std::size_t kScanBelow = 24;  // a plain scan is faster than the walk for small hulls
-  int best = start;
+  const bool is_small = hull.vertices.size() <= kScanBelow;
+  int best = start >= 0 ? start : is_small ? 0 : find_start(hull, n);
   double value = n.dot(hull.vertices[best]);
-  if (hull.vertices.size() <= kScanBelow) {
+  if (is_small) {
     for (std::size_t i = 0; i < hull.vertices.size(); ++i) {
       const double v = n.dot(hull.vertices[i]);
       if (v > value) {
@@ -101,7 +117,7 @@ struct CorePair {
   const Collider* A = nullptr;
   const Collider* B = nullptr;
   Transform X_AB;
-  int start_A = 0, start_B = 0;
+  int start_A = -1, start_B = -1;
 
   // The ends of the slab between the cores along n (any length): a farthest along n, b farthest along -n.
   void span(const Vec3& n, Vec3* a, Vec3* b) {
