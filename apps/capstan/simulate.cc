@@ -140,8 +140,11 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
     wall_of_step = now - before;
     in_steps += wall_of_step;
     summary.max_step = std::max(summary.max_step, wall_of_step);
+    // A step whose momentum is zero but for round-off has nothing that its residual could be relative to.
+    const double residual = report.solver.momentum_residual;
+    const bool is_nothing = report.solver.converged && residual > 100 * options.newton.relative_tolerance;
     summary.max_residual =
-        std::max({summary.max_residual, report.free_motion_residual, report.solver.momentum_residual});
+        std::max({summary.max_residual, report.free_motion_residual, is_nothing ? 0 : residual});
     summary.max_iterations =
         std::max({summary.max_iterations, report.free_motion_iterations, report.solver.most_iterations});
     summary.mean_contacts += (report.contacts - summary.mean_contacts) / static_cast<double>(i + 1);

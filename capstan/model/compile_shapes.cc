@@ -329,6 +329,9 @@ void ModelCompiler::compile_filters() {
     if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});
   }
   for (ModelShape& shape : model.shapes) shape.pair_margin = shape.margin;
+  // What is said of two shapes comes after what is said of their materials, and counts.
+  std::stable_partition(model.pairs.begin(), model.pairs.end(),
+                        [](const ModelPair& pair) { return pair.kind == PairOverride::Kind::materials; });
   for (const ModelPair& pair : model.pairs) {
     if (!pair.values.margin) continue;
     for (int i = 0; i < static_cast<int>(model.shapes.size()); ++i) {

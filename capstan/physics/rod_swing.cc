@@ -21,8 +21,10 @@
 // passes. As S <= 1, what is given back is never more than what T0 would take: where tension stays, a step
 // gains no energy.
 //
-// Limits: pressure gets nothing back, nor does bending or twist. T0 is the lesser of the tensions at the
-// beginning and where the rod would be without forces. S does not look across the last joint of a ring.
+// Limits: a rod of which an edge turns by more than 0.2 rad in a step, as the end of a whip, has its tension
+// elsewhere at the end of it, and gets nothing back, less and less from 0.1 rad on. Pressure gets nothing
+// back, nor does bending or twist. T0 is the lesser of the tensions at the beginning and where the rod would
+// be without forces. S does not look across the last joint of a ring.
 #include <algorithm>
 #include <cmath>
 
@@ -33,6 +35,7 @@ namespace {
 
 constexpr double kFastest = 0.25;  // (w dt)^2 of a mode that gets back half of what it loses
 constexpr double kGivenBack = 0.995;
+constexpr double kSlowTurn = 0.1, kFastTurn = 0.2;  // [rad] in a step of the edge that turns most
 
 struct SwingScratch {
   std::vector<double> root, pivot;  // [edges] sqrt(T0); of the tridiagonal factor
@@ -56,16 +59,20 @@ std::span<const Vec3> Rod::calc_swing(const ObjectStep& step) const {
   }
   const double dt = step.dt, EA = spec_.young_modulus * section_.area, factor = length_factor(step.q0);
   bool any = false;
+  double most = 0;
   for (int i = 0; i < n; ++i) {
     const int k = after(i);
     const Vec3 e = node(step.q0, k) - node(step.q0, i), way = dt * (node(step.v0, k) - node(step.v0, i));
     const double square = e.squaredNorm(), length = std::sqrt(square), L = factor * rest_length_[i];
     const double T = EA * (std::min(length, Vec3(e + way).norm()) / L - 1);
     s.root[i] = T > 0 ? std::sqrt(T) : 0;
-    s.force[i] = s.root[i] / length * (way - way.dot(e) / square * e);
-    any = any || (T > 0 && !s.force[i].isZero(0));
+    const Vec3 turn = (way - way.dot(e) / square * e) / length;
+    s.force[i] = s.root[i] * turn;
+    most = std::max(most, turn.norm());
+    any = any || (T > 0 && !turn.isZero(0));
   }
-  if (!any) return {};
+  if (!any || !(most < kFastTurn)) return {};
+  const double share = kGivenBack * std::min(1.0, (kFastTurn - most) / (kFastTurn - kSlowTurn));
   // (1 + D) y = sqrt(T0) dt u, by elimination from the first edge on.
   const auto weight = [&](int i) {  // of the joint between edges i and i + 1
     const double T = s.root[i] * s.root[i + 1];
@@ -87,10 +94,7 @@ std::span<const Vec3> Rod::calc_swing(const ObjectStep& step) const {
   }
   for (int i = 0; i < n; ++i) {
     const Vec3 e = node(step.q0, after(i)) - node(step.q0, i);
-    const Vec3 across = s.force[i] - s.force[i].dot(e) / e.squaredNorm() * e;
-    // What turns by much in a step has its tension elsewhere.
-    const double turn = s.root[i] > 0 ? across.norm() / s.root[i] : 0;
-    s.force[i] = kGivenBack * s.root[i] / (1 + turn * turn) * across;
+    s.force[i] = share * s.root[i] * Vec3(s.force[i] - s.force[i].dot(e) / e.squaredNorm() * e);
   }
   return {s.force.data(), static_cast<std::size_t>(n)};
 }

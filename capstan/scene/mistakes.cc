@@ -207,6 +207,30 @@ void examine_friction(const Scene& scene, Diagnostics* diagnostics) {
   }
 }
 
+// Lengths that were taken for coefficients.
+void examine_turning_friction(const Scene& scene, Diagnostics* diagnostics) {
+  for (const ShapeInstance& shape : scene.shapes) {
+    const auto* ball = std::get_if<Sphere>(&shape.shape);
+    const auto* capsule = std::get_if<Capsule>(&shape.shape);
+    const auto* cylinder = std::get_if<Cylinder>(&shape.shape);
+    if (!shape.collides || (ball == nullptr && capsule == nullptr && cylinder == nullptr)) continue;
+    const double radius = ball != nullptr      ? ball->radius
+                          : capsule != nullptr ? capsule->radius
+                                               : cylinder->radius;
+    for (const Material& m : scene.materials) {
+      if (m.name != shape.material || !(std::max(m.rolling_friction, m.torsional_friction) > radius))
+        continue;
+      const bool rolls = m.rolling_friction > radius;
+      diagnostics->warning(
+          shape.where,
+          fmt::format("{} friction {:g} m of material '{}' is more than the radius {:g} m of shape '{}'",
+                      rolls ? "rolling" : "torsional", rolls ? m.rolling_friction : m.torsional_friction,
+                      m.name, radius, shape.name),
+          "it is a length, in metres: a coefficient of rolling resistance times the radius");
+    }
+  }
+}
+
 // YAML scenes tell it when they are read, with the line of the key.
 void examine_velocity_limits(const Scene& scene, Diagnostics* diagnostics) {
   int count = 0;
@@ -237,6 +261,7 @@ void find_mistakes(const Scene& scene, double dt, Diagnostics* diagnostics) {
   for (const Actuator& actuator : scene.actuators) angles.examine_target(actuator);
   examine_shapes(scene, diagnostics);
   examine_friction(scene, diagnostics);
+  examine_turning_friction(scene, diagnostics);
   examine_velocity_limits(scene, diagnostics);
 }
 

@@ -202,6 +202,34 @@ shapes: [{{type: plane, name: floor}}]
   EXPECT_EQ(folder.capstan("check slab.yaml --strict").err, "");
 }
 
+TEST(Check, TellsARollingFrictionThatIsNoLength) {
+  const Folder folder;
+  const char* ball = R"(capstan: 1
+materials: [{{name: sand, rolling_friction: {}}}]
+bodies: [{{name: ball, position: [0, 0, 0.05], joint: free, shape: {{type: sphere, radius: 0.05, mass: 1, material: sand}}}}]
+shapes: [{{type: plane, name: floor}}]
+)";
+  write_text(folder / "ball.yaml", fmt::format(fmt::runtime(ball), 1));
+  EXPECT_HAS(folder.capstan("check ball.yaml").err,
+             "rolling friction 1 m of material 'sand' is more than the radius");
+  write_text(folder / "ball.yaml", fmt::format(fmt::runtime(ball), 0.01));
+  EXPECT_EQ(folder.capstan("check ball.yaml --strict").code, 0);
+}
+
+// A box on a stiff spring comes to rest at a wall: nothing moves, and there is nothing that round-off could
+// be relative to.
+TEST(Run, NothingIsBalancedExactly) {
+  const Folder folder;
+  write_text(folder / "wall.yaml", R"(capstan: 1
+options: {duration: 10, gravity: [0, 0, 0]}
+bodies: [{name: a, joint: {type: prismatic, axis: [1, 0, 0], stiffness: 1e6, initial: 0.001}, shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}}]
+shapes: [{type: plane, name: wall, position: [-0.05, 0, 0], z_axis: [1, 0, 0]}]
+)");
+  const std::string out = folder.capstan("run wall.yaml").out;
+  EXPECT_HAS(out, "every step balances forces");
+  EXPECT_EQ(out.find("e+0"), std::string::npos) << out;
+}
+
 TEST(Check, TellsPairsThatHaveNoPatch) {
   const Folder folder;
   write_text(folder / "pads.yaml", R"(capstan: 1

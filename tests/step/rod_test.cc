@@ -365,19 +365,20 @@ TEST(RodStep, SavedAndRestoredBitForBitWithAnyThreads) {
   EXPECT_EQ(hash(again.state), hash(run.state));
 }
 
-// A long soft rod that swings at the step of a user: energy never grows.
+// A long soft rod that swings at the step of a user: energy never grows, but for what it swings by between
+// velocities and positions half a step apart, now that swinging is not damped (physics/rod_swing.cc).
 TEST(RodStep, ASoftRodFallsAndSwingsAtFiveMilliseconds) {
   for (const double young_modulus : {1e6, 1e7}) {
     Simulation run(floor_only(0.5, 1e5), 0.005, ContactLaw::coulomb);
     RodSpec spec = straight(100, {0, 0, 2}, {1, 0, 2}, 0.01, young_modulus);
     spec.clamped_edges = {0};
     add(spec, "rod", &run);
-    double energy = calc_mechanics(run.model, run.state).total();
+    double least = calc_mechanics(run.model, run.state).total();
     for (int k = 0; k < 100; ++k) {
       run.go(0.005);
       const double now = calc_mechanics(run.model, run.state).total();
-      EXPECT_LT(now, energy + 1e-6) << k;
-      energy = now;
+      EXPECT_LT(now, 1.001 * least) << k;
+      least = std::min(least, now);
     }
   }
 }

@@ -85,7 +85,10 @@ TEST(Turning, ASpinningBallStopsInTime) {
       Simulation run(ball_on_plane(c, 0), dt, law);
       run.state.v[5] = spin;
       run.go(0.5 * time);
-      EXPECT_NEAR(run.state.v[5], spin - deceleration * run.state.time, 1e-3 * spin)
+      // Laws that neither lag nor find bounds take them from the depth before the step: none in the first.
+      const bool is_late = !traits(law).lags && !traits(law).finds_bounds;
+      EXPECT_NEAR(run.state.v[5], spin - deceleration * run.state.time,
+                  1e-3 * spin + (is_late ? 1.5 * deceleration * dt : 0))
           << traits(law).name << " " << dt;
       run.go(0.5 * time + 2 * dt);
       EXPECT_LT(std::abs(run.state.v[5]), 1e-4) << traits(law).name << " " << dt;
@@ -142,7 +145,8 @@ TEST(Turning, BallsThatSpinAgainstEachOtherKeepTheirAngularMomentum) {
       run.input.body_forces.clear();
       for (int body = 1; body <= 2; ++body) {
         const Vec3 p = run.state.q.segment<3>(7 * (body - 1));
-        run.input.body_forces.push_back({body, p, Vec3(body == 1 ? force : -force, 0, 0), Vec3::Zero()});
+        const Vec3 between = (run.state.q.segment<3>(7) - run.state.q.head<3>()).normalized();
+        run.input.body_forces.push_back({body, p, (body == 1 ? force : -force) * between, Vec3::Zero()});
       }
       run.go(dt);
       const double relative = run.state.v[3] - run.state.v[9];
