@@ -164,8 +164,9 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   in.v0 = v0;
   Vec3& sticking_bias = problem.sticking_bias[i];
   sticking_bias = R.transpose() * sticking_bias_W;
-  // Where they lead has been looked at already, of those ahead of the touch.
-  if (contacts.kind[i] != ContactKind::touching) sticking_bias.z() = 0;
+  // Others have their gap from where they lead.
+  if (contacts.kind[i] != ContactKind::touching && contacts.kind[i] != ContactKind::ahead)
+    sticking_bias.z() = 0;
   in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                              surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
   in.bias.z() = contacts.gap_rate[i];

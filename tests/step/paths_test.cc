@@ -108,6 +108,34 @@ bodies:
   }
 }
 
+// A box on a tray that swings by 40 degrees, 1 m below its hinge: the tray carries it with m (g cos + w^2 r),
+// from step to step alike, also at 10 ms, in which it goes 0.1 mm off its tangent.
+TEST(Paths, ATrayThatSwingsCarriesSmoothly) {
+  Simulation run(scene_of(R"(
+materials: [{name: default, friction: 0.2}]
+bodies:
+  - name: tray
+    joint: {type: revolute, axis: [0, 1, 0], initial_deg: 40}
+    shape: {type: box, size: [0.4, 0.2, 0.02], position: [0, 0, -1.01], mass: 2}
+  - name: box
+    joint: {type: free, initial: [-0.626718, 0, -0.746893, 0.9396926, 0, 0.3420201, 0]}
+    shape: {type: box, size: [0.05, 0.05, 0.05], mass: 0.2}
+)"),
+                 0.01, ContactLaw::coulomb);
+  run.go(0.3);
+  double before = 0, rough = 0;
+  for (int i = 0; i < 300; ++i) {
+    run.go(0.01);
+    double force = 0;
+    for (const Vec3& gamma : run.workspace.newton.impulse) force += gamma.z() / 0.01;
+    if (i > 0) rough = std::max(rough, std::abs(force - before));
+    before = force;
+    const double angle = run.state.q[0], w = run.state.v[0];
+    EXPECT_NEAR(force, 0.2 * (test::kGravity * std::cos(angle) + 0.975 * w * w), 0.06) << i;
+  }
+  EXPECT_LT(rough, 0.1);  // [N] of 1.5 to 2.9
+}
+
 // A cube between the fingers of an arm that swings round at 2 rad/s.
 TEST(Paths, AGripperThatSwingsKeepsWhatItHolds) {
   Simulation run(scene_of(R"(
