@@ -227,7 +227,8 @@ shapes: [{type: plane, name: wall, position: [-0.05, 0, 0], z_axis: [1, 0, 0]}]
 )");
   const std::string out = folder.capstan("run wall.yaml").out;
   EXPECT_HAS(out, "every step balances forces");
-  EXPECT_EQ(out.find("e+0"), std::string::npos) << out;
+  const std::string how = out.substr(out.find("balances forces"), 26);
+  EXPECT_TRUE(how.find("exactly") != std::string::npos || how.find("e-0") != std::string::npos) << out;
 }
 
 TEST(Check, TellsPairsThatHaveNoPatch) {
