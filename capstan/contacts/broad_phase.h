@@ -27,7 +27,7 @@ namespace capstan {
 struct BroadPhaseCollider {
   int body = -1;           // colliders of the same body never pair
   bool is_static = false;  // two static colliders never pair
-  unsigned group_bits = 1, mask_bits = 1;
+  std::uint64_t group_bits = 1, mask_bits = 1;
   std::uint8_t kind = 1, meets = 1;  // bits: what it is, and the kinds that it may touch
 };
 

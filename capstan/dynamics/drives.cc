@@ -10,7 +10,7 @@ namespace {
 
 // Gains that feed energy in are not implicit: their force is taken at v*.
 bool has_gains(const ModelActuator& a) {
-  return a.bias[1] < 0 || a.bias[2] < 0;
+  return (a.bias[1] < 0 || a.bias[2] < 0) && a.gain_slope.isZero(0) && !a.muscle;
 }
 
 bool has_range(const ModelActuator& a) {
@@ -33,20 +33,27 @@ std::vector<Drive> find_drives(const Model& model) {
     const std::vector<Transmission::Term>& terms = a.transmission.terms;
     bool any_limit = false, any_pull = false;
     for (const auto& term : terms) {
-      pulls[term.dof].push_back({i, term.coefficient, terms.size() == 1});
+      pulls[term.dof].push_back({i, term.coefficient, terms.size() == 1 && a.transmission.path < 0});
       any_limit = any_limit || is_limited(term.dof);
       any_pull = any_pull || term.coefficient != 0;
     }
-    if (any_limit || !any_pull || !has_gains(a) || !has_range(a)) continue;
+    if (any_limit || !any_pull || !has_gains(a) || !has_range(a) || a.transmission.path >= 0) continue;
+    Drive& drive = drives.emplace_back();
     if (terms.size() == 1) {
-      drives.push_back({{{{terms[0].dof, 1}}, a.transmission.tree}, {{i, terms[0].coefficient}}});
+      drive.transmission.terms = {{terms[0].dof, 1}};
+      drive.transmission.tree = a.transmission.tree;
+      drive.members = {{i, terms[0].coefficient}};
     } else {
-      drives.push_back({a.transmission, {{i, 1}}});
+      drive.transmission = a.transmission;
+      drive.members = {{i, 1}};
     }
   }
   for (int k = 0; k < static_cast<int>(model.dofs.size()); ++k) {
     if (!is_limited(k)) continue;
-    Drive drive{{{{k, 1}}, model.dofs[k].object}, {}, model.dofs[k].effort_limit};
+    Drive drive;
+    drive.transmission.terms = {{k, 1}};
+    drive.transmission.tree = model.dofs[k].object;
+    drive.effort_limit = model.dofs[k].effort_limit;
     int gains = 0, ranges = 0;
     bool alone = true;
     for (const Pull& pull : pulls[k]) {

@@ -14,8 +14,9 @@
 //   all actuators on one dof with an effort limit: their sum is clamped, so that each of them acts on this
 //     dof alone, and if more than one has gains, then none of these has a range of its own.
 //
-// Other limits (the effort limit of a dof that a tendon's actuator pulls at, too; that of several actuators
-// with gains and ranges) hold at v* only.
+// Other limits (of actuators on spatial tendons, of muscles and where the gain is not constant; the effort
+// limit of a dof that a tendon's actuator pulls at, too; that of several actuators with gains and ranges)
+// hold at v* only.
 #pragma once
 
 #include <vector>

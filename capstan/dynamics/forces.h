@@ -4,7 +4,9 @@
 //
 //   tau = -k (q - q_rest) - d v                        each dof; for ball joints the rotation vector replaces
 //   q - q_rest
-//       + c (gain u + bias_0 + bias_1 s + bias_2 ds/dt)   each actuator, s = c.q, clamped to its range, then
+//       + c (gain u + bias_0 + bias_1 s + bias_2 ds/dt)   each actuator, s = c.q (or the length of a spatial
+//                                                         tendon; muscles: muscle.h), clamped to its range,
+//                                                         then
 //       the sum on
 //                                                         each dof to the joint's effort limit (where
 //                                                         contact acts, too: dynamics/drives.h)
@@ -13,8 +15,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "capstan/dynamics/tree.h"
 #include "capstan/model/model.h"
 
 namespace capstan {
@@ -60,6 +64,11 @@ struct ForceGradient {
                                        // actuator terms do not act on this dof
   VecX actuator_force;                 // [dofs] scratch: sum of actuator forces
   ForceRange all;
+
+  // Of spatial tendons and of actuators on them, where take_paths() was called last: `terms` point here.
+  std::shared_ptr<std::vector<Transmission>> paths;
+  std::vector<int> path_of;  // [terms] in `paths`, or -1
+  VecX path_q;               // q where they are taken
 };
 
 // For one control: differs when springs, tendons or actuators of a range have begun or ceased to act, or act
@@ -71,13 +80,22 @@ std::uint64_t signature(const ForceGradient& gradient, const ForceRange& range);
 // actuators on several dofs, of which some may be at their effort limits.
 bool is_piecewise_linear(const Model& model, const ForceRange& range);
 
+// Whether spatial tendons, or actuators on them, act in it.
+bool has_paths(const Model& model, const ForceRange& range);
+
 ForceGradient make_force_gradient(const Model& model);
+
+// The coefficients of the spatial tendons of a range, for the calls of calc_forces() that follow. The
+// placement is that of q.
+void take_paths(const Model& model, const ForceRange& range, const Placement& placement, const VecX& q,
+                ForceGradient* gradient);
 
 // tau at (q, v, control); gradient may not be null (it holds the scratch memory too).
 void calc_forces(const Model& model, const VecX& q, const VecX& v, const VecX& control, VecX* tau,
                  ForceGradient* gradient);
-// The same for some dofs alone. `again`: after a call with other q and v but the same control, which motors
-// need not be asked again for (what they add to the magnitude is then missing).
+// The same for some dofs alone, with spatial tendons as take_paths() left them. `again`: after a call with
+// other q and v but the same control, which motors need not be asked again for (what they add to the
+// magnitude is then missing).
 void calc_forces(const Model& model, const ForceRange& range, const VecX& q, const VecX& v,
                  const VecX& control, VecX* tau, ForceGradient* gradient, bool again = false);
 
@@ -89,9 +107,17 @@ double calc_spring_energy(const Model& model, const VecX& q);
 struct ActuatorReading {
   double length = 0, rate = 0, force = 0, unlimited = 0;
   bool saturated = false;
-  double magnitude = 0;  // sum of the sizes of the parts of the force
+  double magnitude = 0;               // sum of the sizes of the parts of the force
+  double stiffness = 0, damping = 0;  // how it falls with length and rate, before limits; at least 0
 };
 ActuatorReading read_actuator(const Model& model, const ModelActuator& actuator, const VecX& q, const VecX& v,
                               double control);
+
+// Length and rate of a transmission.
+struct TransmissionReading {
+  double length = 0, rate = 0;
+};
+TransmissionReading read_transmission(const Model& model, const Transmission& transmission, const VecX& q,
+                                      const VecX& v);
 
 }  // namespace capstan

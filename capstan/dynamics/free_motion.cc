@@ -58,6 +58,7 @@ std::vector<MotionBatch> make_batches(const Model& model) {
     b.has_forces = !b.forces.joints.empty() || !b.forces.tendons.empty() || !b.forces.actuators.empty();
     for (int k = b.forces.dof_begin; k < b.forces.dof_end; ++k)
       b.has_forces = b.has_forces || model.dofs[k].stiffness > 0 || model.dofs[k].damping != 0;
+    b.has_paths = has_paths(model, b.forces);
     b.is_piecewise_linear = is_piecewise_linear(model, b.forces);
     for (int t = b.tree_begin; t < b.tree_end; ++t) {
       const Tree& tree = model.trees[t];

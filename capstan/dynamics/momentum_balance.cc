@@ -98,6 +98,7 @@ void calc_residual(const Model& model, const MotionBatch& b, const State& state,
     calc_inverse_dynamics(model, s.placement, s.velocity, &s.a, &s.tree, &s.inverse, b.link_begin,
                           b.link_end);
     b.of(*m) = dt * b.of(s.inverse);
+    if (b.has_paths) take_paths(model, b.forces, s.placement, s.q, &s.gradient);
   } else {  // s.M and s.inverse (the bias forces) are those of q0, v0
     b.of(s.dv) = b.of(v) - b.of(state.v);
     b.of(*m) = dt * b.of(s.inverse);
@@ -269,6 +270,7 @@ void solve_with_bias(const Model& model, const State& state, double dt, const Sc
   calc_mass_matrix(model, motion->placement, &s.tree, &s.M, b.link_begin, b.link_end);
   VecX& v = motion->v_star;
   b.of(v) = b.of(state.v);
+  if (b.has_paths) take_paths(model, b.forces, motion->placement, state.q, &s.gradient);
   if (scheme.theta == 0) {
     calc_inverse_dynamics(model, motion->placement, motion->velocity, nullptr, &s.tree, &s.inverse,
                           b.link_begin, b.link_end);

@@ -20,6 +20,7 @@ struct MotionBatch {
   double mass = 0;          // [kg]
   ForceRange forces;        // has the range of dofs
   bool has_forces = false;  // else k_1 and its gradient stay zero
+  bool has_paths = false;   // among them spatial tendons, or actuators on those
   bool is_piecewise_linear = false;
   bool is_free_body = false;
   bool is_in_lanes = false;         // with others in MotionLanes

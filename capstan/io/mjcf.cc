@@ -150,7 +150,14 @@ void read_key(Reader& reader, const XmlElement* element) {
       if (!reader.control_slots[i].empty()) key.control[reader.control_slots[i]] = ctrl[i];
     }
   }
-  xml.not_simulated_unless_zero(element, "act", "is not used: actuators have no activation state");
+  std::vector<std::string> active;  // actuators with an activation, in order
+  for (const Actuator& actuator : reader.scene.actuators) {
+    if (actuator.activation.type != ActivationType::none) active.push_back(actuator.name);
+  }
+  const std::vector<double> act = xml.numbers(element, "act");
+  if (right_size("act", act.size(), active.size())) {
+    for (std::size_t i = 0; i < act.size(); ++i) key.activation[active[i]] = act[i];
+  }
   xml.accept_attributes(element, {"mpos", "mquat"});  // of mocap bodies, reported there
   reader.scene.keyframes.push_back(std::move(key));
 }

@@ -154,7 +154,17 @@ struct Attachment {
     for (Tendon tendon : from.scene.tendons) {
       bool whole = true;
       for (const Tendon::Term& term : tendon.terms) whole = whole && joints.count(term.joint);
+      for (const TendonPoint& point : tendon.path) {
+        const bool is_site = point.kind == TendonPoint::Kind::site;
+        if (point.kind == TendonPoint::Kind::pulley) continue;
+        whole = whole && (is_site ? sites.count(point.name) : shapes.count(point.name)) &&
+                (point.side.empty() || sites.count(point.side));
+      }
       if (!whole) continue;
+      for (TendonPoint& point : tendon.path) {
+        if (!point.name.empty()) point.name = rename(point.name);
+        if (!point.side.empty()) point.side = rename(point.side);
+      }
       tendons.insert(tendon.name);
       for (Tendon::Term& term : tendon.terms) term.joint = rename(term.joint);
       tendon.name = claim(Kind::tendon, tendon.name);
@@ -244,6 +254,8 @@ struct Attachment {
         if (joints.count(joint)) renamed.v[rename(joint)] = v;
       for (const auto& [actuator, u] : key.control)
         if (actuators.count(actuator)) renamed.control[rename(actuator)] = u;
+      for (const auto& [actuator, a] : key.activation)
+        if (actuators.count(actuator)) renamed.activation[rename(actuator)] = a;
       renamed.name = claim(Kind::key, key.name);
       into.scene.keyframes.push_back(std::move(renamed));
     }

@@ -61,7 +61,8 @@ void read_compiler(Reader& reader, const XmlElement* element) {
       element, {"texturedir", "discardvisual", "convexhull", "usethread", "exactmeshinertia", "fusestatic",
                 "savecanonical", "savecompiled", "saveinertial", "conflict"});
   if (xml.boolean(element, "fitaabb").value_or(false)) {
-    xml.not_simulated(element, "fitaabb", "is not supported: primitives are not fitted to meshes");
+    xml.not_simulated(element, "fitaabb",
+                      "is not supported: primitives are fitted to the moments of meshes, not to their boxes");
   }
   if (xml.boolean(element, "alignfree").value_or(false)) {
     xml.not_simulated(element, "alignfree", "is not supported: body frames stay where the file has them");

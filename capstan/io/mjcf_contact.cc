@@ -273,8 +273,9 @@ void combine_materials(Reader& reader) {
 namespace {
 
 // A <pair> collides whatever contype and conaffinity say. Where they forbid it, one of the two geoms gets a
-// bit of its own in group_bits, and all that it is paired with have that bit in their masks: there are 32
-// bits, and the geom that is in more pairs (the floor, as a rule) needs but one for all of them.
+// bit of its own in group_bits, and all that it is paired with have that bit in their masks: there are 53
+// bits, of which a file can write 32, and the geom that is in more pairs (the floor, as a rule) needs but one
+// for all of them.
 void let_collide(Reader& reader, const XmlElement* element, ShapeInstance* a, ShapeInstance* b) {
   const bool already = a->collides && b->collides &&
                        ((a->group_bits & b->mask_bits) != 0 || (b->group_bits & a->mask_bits) != 0);
@@ -282,14 +283,14 @@ void let_collide(Reader& reader, const XmlElement* element, ShapeInstance* a, Sh
   const auto has_bit = [&](const ShapeInstance* shape) { return reader.pair_bits.count(shape->name) > 0; };
   if (!has_bit(a) && (has_bit(b) || reader.num_pairs[b->name] > reader.num_pairs[a->name])) std::swap(a, b);
   if (!has_bit(a)) {
-    unsigned taken = 0;
+    std::uint64_t taken = 0;
     for (const ShapeInstance& shape : reader.scene.shapes) taken |= shape.group_bits | shape.mask_bits;
-    unsigned bit = 1u << 31;
+    std::uint64_t bit = std::uint64_t{1} << 52;
     while (bit && (taken & bit)) bit >>= 1;
     if (bit == 0) {
       reader.xml.error(
           element,
-          fmt::format("the pair of geoms '{}' and '{}' needs a collision bit of its own, and all 32 are "
+          fmt::format("the pair of geoms '{}' and '{}' needs a collision bit of its own, and all 53 are "
                       "taken: it would not collide",
                       a->name, b->name),
           "let the geoms collide by contype and conaffinity, or use fewer bits there");

@@ -1,4 +1,4 @@
-// <equality> to Constraint and <tendon><fixed> to Tendon.
+// <equality> to Constraint and <tendon> to Tendon.
 //
 // MuJoCo takes the frames of a connect or weld from the reference pose (qpos0) where they are not written;
 // they are computed here from the body tree, so that they do not depend on the state a run starts in.
@@ -108,17 +108,63 @@ bool read_joint_coupling(Reader& reader, const XmlElement* element, const std::s
          (c->joint_b.empty() || check_scalar_joint(reader, element, "joint2", c->joint_b));
 }
 
-void read_fixed_tendon(Reader& reader, const XmlElement* element, const std::string& suffix) {
-  XmlFiles& xml = reader.xml;
-  TendonSpec spec = find_class(reader, element, "").tendon;
-  overlay_tendon(reader, element, &spec);
+// What both kinds of tendons have.
+Tendon begin_tendon(Reader& reader, const XmlElement* element, const std::string& suffix,
+                    const TendonSpec& spec) {
   Tendon tendon;
-  tendon.where = xml.where(element);
+  tendon.where = reader.xml.where(element);
   tendon.name = reader.claim_name(Kind::tendon, element, suffix, "tendon");
   tendon.stiffness = spec.stiffness;
   tendon.damping = spec.damping;
   tendon.dry_friction = spec.frictionloss;
   tendon.rotor_inertia = spec.armature;
+  if (spec.springlength) tendon.spring_rest = {(*spec.springlength)[0], (*spec.springlength)[1]};
+  if (is_limited(reader, element, spec.limited, spec.range, "range")) {
+    tendon.limits = Range{spec.range[0], spec.range[1]};
+  }
+  return tendon;
+}
+
+void add_tendon(Reader& reader, Tendon tendon) {
+  reader.tendon_index[tendon.name] = static_cast<int>(reader.scene.tendons.size());
+  reader.scene.tendons.push_back(std::move(tendon));
+}
+
+void read_spatial_tendon(Reader& reader, const XmlElement* element, const std::string& suffix) {
+  XmlFiles& xml = reader.xml;
+  TendonSpec spec = find_class(reader, element, "").tendon;
+  overlay_tendon(reader, element, &spec);
+  Tendon tendon = begin_tendon(reader, element, suffix, spec);
+  tendon.is_rest_of_reference = !spec.springlength;
+  for (const XmlElement* child : xml.children(element)) {
+    const std::string tag = XmlFiles::tag(child);
+    if (tag != "site" && tag != "geom" && tag != "pulley") continue;  // report_unread() lists it
+    xml.accept(child);
+    TendonPoint point;
+    bool good = true;
+    if (tag == "site") {
+      point.name = resolved(reader, Kind::site, xml.required_text(child, "site"), suffix);
+      good = reader.check_reference(Kind::site, child, "site", point.name);
+    } else if (tag == "geom") {
+      point.kind = TendonPoint::Kind::wrap;
+      point.name = resolved(reader, Kind::geom, xml.required_text(child, "geom"), suffix);
+      point.side = resolved(reader, Kind::site, xml.text(child, "sidesite").value_or(""), suffix);
+      good = reader.check_reference(Kind::geom, child, "geom", point.name) &&
+             (point.side.empty() || reader.check_reference(Kind::site, child, "sidesite", point.side));
+    } else {
+      point.kind = TendonPoint::Kind::pulley;
+      point.divisor = xml.number(child, "divisor").value_or(1);
+    }
+    if (good) tendon.path.push_back(std::move(point));
+  }
+  add_tendon(reader, std::move(tendon));
+}
+
+void read_fixed_tendon(Reader& reader, const XmlElement* element, const std::string& suffix) {
+  XmlFiles& xml = reader.xml;
+  TendonSpec spec = find_class(reader, element, "").tendon;
+  overlay_tendon(reader, element, &spec);
+  Tendon tendon = begin_tendon(reader, element, suffix, spec);
   double rest = 0;
   bool good = true;
   for (const XmlElement* child : xml.children(element, "joint")) {
@@ -139,13 +185,8 @@ void read_fixed_tendon(Reader& reader, const XmlElement* element, const std::str
     xml.error(element, fmt::format("tendon '{}' has no joints", tendon.name),
               "write <joint joint=\"...\" coef=\"...\"/> in it");
   }
-  tendon.spring_rest = {rest, rest};
-  if (spec.springlength) tendon.spring_rest = {(*spec.springlength)[0], (*spec.springlength)[1]};
-  if (is_limited(reader, element, spec.limited, spec.range, "range")) {
-    tendon.limits = Range{spec.range[0], spec.range[1]};
-  }
-  reader.tendon_index[tendon.name] = static_cast<int>(reader.scene.tendons.size());
-  reader.scene.tendons.push_back(std::move(tendon));
+  if (!spec.springlength) tendon.spring_rest = {rest, rest};
+  add_tendon(reader, std::move(tendon));
 }
 
 }  // namespace
@@ -199,10 +240,11 @@ void read_tendon(Reader& reader, const XmlElement* element) {
                                           : suffixes_of(reader, terms.front(), {{Kind::joint, "joint"}});
       for (const std::string& suffix : suffixes) read_fixed_tendon(reader, child, suffix);
     } else if (tag == "spatial") {
-      xml.not_simulated(child,
-                        "is a spatial tendon, which is not supported; it is left out with its actuators");
-      const std::string name = reader.claim_name(Kind::tendon, child, "", "tendon");
-      reader.dropped_tendons.insert(name);
+      xml.accept(child);
+      const auto sites = xml.children(child, "site");
+      const auto suffixes = sites.empty() ? std::vector<std::string>{""}
+                                          : suffixes_of(reader, sites.front(), {{Kind::site, "site"}});
+      for (const std::string& suffix : suffixes) read_spatial_tendon(reader, child, suffix);
     }
   }
 }

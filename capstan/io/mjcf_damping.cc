@@ -8,13 +8,17 @@
 // biasprm[2] of a servo (where kv would be negative), and so do <general> actuators and the reader until this
 // is called. Checked against MuJoCo 4.0.
 //
+// <muscle force="-1" scale="s">: F0 = s / |M^-1 r|, until then -s.
+//
 // <joint springdamper="tc zeta">: of the same inertia, 1 / m = (M^-1)_ii (its mean over the dofs of a ball),
 //
 //     stiffness = m / (tc zeta)^2,    damping = 2 m / tc
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "capstan/dynamics/spatial_tendon.h"
 #include "capstan/dynamics/tree.h"
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/model/model.h"
@@ -28,6 +32,10 @@ bool has_ratio(const Actuator& actuator) {
   return actuator.bias[2] > 0 && actuator.gain == -actuator.bias[1];
 }
 
+bool has_scale(const Actuator& actuator) {
+  return actuator.muscle && actuator.muscle->force < 0;
+}
+
 // Bodies, joints and what pulls on them: all that the mass matrix needs, without collision shapes to prepare.
 Scene moving_parts(const Scene& scene) {
   Scene parts;
@@ -35,10 +43,21 @@ Scene moving_parts(const Scene& scene) {
   parts.bodies = scene.bodies;
   parts.tendons = scene.tendons;
   parts.actuators = scene.actuators;
+  parts.sites = scene.sites;
+  std::set<std::string> wrapped;
+  for (const Tendon& tendon : scene.tendons)
+    for (const TendonPoint& point : tendon.path) wrapped.insert(point.name);
+  for (const ShapeInstance& shape : scene.shapes) {
+    if (wrapped.count(shape.name) == 0) continue;
+    parts.shapes.push_back(shape);
+    parts.shapes.back().collides = parts.shapes.back().has_mass = false;
+    parts.shapes.back().material = "default";
+  }
   const std::map<std::string, std::optional<Inertia>> inertias = calc_inertias(scene);
   for (Body& body : parts.bodies) body.inertia = inertias.at(body.name);
   for (Actuator& actuator : parts.actuators) {
     if (has_ratio(actuator)) actuator.bias[2] = 0;
+    if (has_scale(actuator)) actuator.muscle->force = 1;
   }
   return parts;
 }
@@ -47,12 +66,16 @@ Scene moving_parts(const Scene& scene) {
 
 void settle_damping(Reader& reader) {
   std::vector<Actuator>& actuators = reader.scene.actuators;
-  if (std::none_of(actuators.begin(), actuators.end(), has_ratio) && reader.spring_dampers.empty()) return;
+  if (std::none_of(actuators.begin(), actuators.end(),
+                   [](const Actuator& a) { return has_ratio(a) || has_scale(a); }) &&
+      reader.spring_dampers.empty())
+    return;
   Diagnostics problems;  // told when the scene itself is compiled
   const Model model = compile(moving_parts(reader.scene), &problems);
   if (!problems.ok()) {
     for (Actuator& actuator : actuators) {
       if (has_ratio(actuator)) actuator.bias[2] = 0;
+      if (has_scale(actuator)) actuator.muscle->force = 1;
     }
     return;
   }
@@ -69,10 +92,14 @@ void settle_damping(Reader& reader) {
   const Eigen::LDLT<MatX> factor(M);
   for (std::size_t i = 0; i < actuators.size(); ++i) {
     Actuator& actuator = actuators[i];
-    if (!has_ratio(actuator)) continue;
+    if (!has_ratio(actuator) && !has_scale(actuator)) continue;
     VecX r = VecX::Zero(n);
-    for (const Transmission::Term& term : model.actuators[i].transmission.terms)
-      r[term.dof] += term.coefficient;
+    const Transmission transmission = transmission_at(model, placement, model.actuators[i].transmission);
+    for (const Transmission::Term& term : transmission.terms) r[term.dof] += term.coefficient;
+    if (has_scale(actuator)) {
+      actuator.muscle->force *= -1 / std::max(1e-15, factor.solve(r).norm());
+      continue;
+    }
     const double inverse_mass = r.dot(factor.solve(r));
     actuator.bias[2] =
         inverse_mass > 0 ? -2 * actuator.bias[2] * std::sqrt(std::max(0.0, actuator.gain) / inverse_mass) : 0;

@@ -195,7 +195,8 @@ void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec) {
   }
   xml.not_simulated_unless_zero(element, "adhesion", "is not simulated");
   xml.not_simulated_unless_zero(element, "surfacevel", "is not simulated");
-  xml.accept_attributes(element, {"user", "fluidcoef", "castshadow", "fitscale"});
+  if (const auto scale = xml.number(element, "fitscale")) spec->fit_scale = *scale;
+  xml.accept_attributes(element, {"user", "fluidcoef", "castshadow"});
 }
 
 void overlay_site(Reader& reader, const XmlElement* element, SiteSpec* spec) {

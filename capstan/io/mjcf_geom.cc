@@ -5,6 +5,9 @@
 // size says, as in MuJoCo.
 #include <fmt/core.h>
 
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/math/rotation.h"
 
@@ -42,6 +45,50 @@ std::optional<Shape> mesh_shape(Reader& reader, const XmlElement* element, const
   return ConvexMesh{mesh->second};
 }
 
+// A primitive that is fitted to a mesh, as MuJoCo does it: of the box that has the mesh's mass and moments,
+// with half sizes x <= y <= z along their axes, a sphere has the mean for its radius, a cylinder (x + y) / 2
+// and z, a capsule the same but half a radius shorter, and box and ellipsoid all three.
+std::optional<Shape> fit_shape(Reader& reader, const XmlElement* element, GeomSpec* spec) {
+  const auto shape = mesh_shape(reader, element, *spec);
+  if (!shape) return shape;
+  const TriangleMesh& mesh = *reader.meshes.at(spec->mesh_name);
+  const auto rule = reader.mesh_rules.find(&mesh);
+  const VolumeProperties weight =
+      weigh_mesh(mesh, rule == reader.mesh_rules.end() ? MeshSpec::legacy : rule->second.inertia);
+  if (!(weight.volume > 0)) {
+    reader.xml.attribute_error(
+        element, "mesh", fmt::format("mesh '{}' encloses nothing that could be fitted", spec->mesh_name),
+        "use type=\"mesh\"");
+    return std::nullopt;
+  }
+  const Eigen::SelfAdjointEigenSolver<Mat3> axes(weight.inertia);  // ascending: the longest side first
+  Transform X;
+  X.p = weight.centroid;
+  Vec3 half;
+  for (int i = 0; i < 3; ++i) {
+    X.R.col(i) = axes.eigenvectors().col(2 - i);
+    const double side = axes.eigenvalues().sum() - 2 * axes.eigenvalues()[2 - i];
+    half[i] = spec->fit_scale * 0.5 * std::sqrt(std::max(0.0, side) * 6 / weight.volume);
+  }
+  if (X.R.determinant() < 0) X.R.col(0) *= -1;
+  const Pose pose = to_pose(to_transform(spec->pose) * X);
+  spec->pose.position = pose.position;
+  spec->pose.quat_wxyz = pose.quat_wxyz;
+  const double radius = (half.x() + half.y()) / 2;
+  switch (spec->type) {
+    case GeomSpec::sphere:
+      return Sphere{half.mean()};
+    case GeomSpec::capsule:
+      return Capsule{radius, std::max(0.0, half.z() - radius / 2)};
+    case GeomSpec::cylinder:
+      return Cylinder{radius, half.z()};
+    case GeomSpec::ellipsoid:
+      return Ellipsoid{half};
+    default:
+      return Box{half};
+  }
+}
+
 std::optional<Shape> make_shape(Reader& reader, const XmlElement* element, GeomSpec* spec) {
   XmlFiles& xml = reader.xml;
   constexpr const char* kNames[] = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
@@ -64,15 +111,7 @@ std::optional<Shape> make_shape(Reader& reader, const XmlElement* element, GeomS
     }
     return std::nullopt;
   }
-  if (!spec->mesh_name.empty()) {
-    if (xml.once("fit")) {
-      xml.diagnostics()->not_understood(
-          xml.where(element),
-          fmt::format("a {} is to be fitted to mesh '{}': not supported, the mesh is used itself",
-                      kNames[spec->type], spec->mesh_name));
-    }
-    return mesh_shape(reader, element, *spec);
-  }
+  if (!spec->mesh_name.empty()) return fit_shape(reader, element, spec);
 
   std::array<double, 3> size = spec->size;
   int needed = spec->type == GeomSpec::sphere                                        ? 1

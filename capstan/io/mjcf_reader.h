@@ -63,8 +63,8 @@ struct Reader {
     bool operator==(const Contact&) const = default;
   };
   std::vector<Contact> contacts;
-  std::map<std::string, int> num_pairs;       // in how many <pair> a geom is
-  std::map<std::string, unsigned> pair_bits;  // collision bits that geoms have for the sake of their pairs
+  std::map<std::string, int> num_pairs;            // in how many <pair> a geom is
+  std::map<std::string, std::uint64_t> pair_bits;  // collision bits of geoms for the sake of their pairs
 
   // Names. Unnamed things get a unique one. `replicas` lists, for the name as written inside a <replicate>,
   // the suffixes of its copies.

@@ -53,6 +53,7 @@ struct GeomSpec {
   std::array<double, 2> solref = {0.02, 1};
   std::array<double, 5> solimp = {0.9, 0.95, 0.001, 0.5, 2};
   bool has_sol = false;  // solref or solimp is written somewhere
+  double fit_scale = 1;  // of a primitive that is fitted to a mesh
   std::string mesh_name, hfield_name, material;
   std::optional<std::array<float, 4>> rgba;
 };
@@ -93,13 +94,17 @@ struct TendonSpec {
 };
 
 struct ActuatorSpec {
-  enum Gain { fixed, affine, other_gain };
-  enum Bias { none, affine_bias, other_bias };
-  enum Dynamics { no_dynamics, filter, other_dynamics };
+  enum Gain { fixed, affine, muscle_gain, other_gain };
+  enum Bias { none, affine_bias, muscle_bias, other_bias };
+  enum Dynamics { no_dynamics, integrator, filter, filter_exact, muscle, other_dynamics };
   Gain gain_type = fixed;
   Bias bias_type = none;
   Dynamics dynamics = no_dynamics;
-  std::array<double, 3> gain = {1, 0, 0}, bias = {0, 0, 0};
+  // As MuJoCo lays them out; of muscles: range, force, scale, lmin, lmax, vmax, fpmax, fvmax.
+  std::array<double, 10> gain = {1}, bias = {};
+  std::array<double, 3> dynamics_prm = {1, 0, 0};
+  Limited activation_limited = Limited::automatic;
+  std::array<double, 2> activation_range = {0, 0}, length_range = {0, 0};
   Vec6 gear = (Vec6() << 1, 0, 0, 0, 0, 0).finished();
   Limited control_limited = Limited::automatic, force_limited = Limited::automatic;
   std::array<double, 2> control_range = {0, 0}, force_range = {0, 0};

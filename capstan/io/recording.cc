@@ -89,6 +89,7 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_q = model.num_positions;
   h.num_v = model.num_velocities();
   h.num_control = static_cast<int>(model.actuators.size());
+  h.num_activation = model.has_activations ? h.num_control : 0;
   h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
@@ -114,7 +115,8 @@ Model recorded_model(const RecordingHeader& header, const Scene& scene) {
   Model model = compile(scene);
   const bool fits = model.fingerprint == header.fingerprint && model.num_positions == header.num_q &&
                     model.num_velocities() == header.num_v &&
-                    static_cast<int>(model.actuators.size()) == header.num_control;
+                    static_cast<int>(model.actuators.size()) == header.num_control &&
+                    (header.num_activation > 0) == model.has_activations;
   if (!fits) {
     throw InputError(Source{header.file, 0},
                      fmt::format("the recording's scene gives another model ({:016x}) than the one recorded "

@@ -63,8 +63,9 @@ struct RecordingHeader {
   StepOptions options;
   double duration = 0;  // [s] that the run was to last
   int num_q = 0, num_v = 0, num_control = 0;
-  int num_rest = 0;       // trees, where the run lets them sleep; else 0, and frames do not tell
-  bool has_areas = true;  // of contacts; false: versions 5 and 6 of the format, which do not tell them
+  int num_activation = 0;  // num_control where actuators have activations, else 0
+  int num_rest = 0;        // trees, where the run lets them sleep; else 0, and frames do not tell
+  bool has_areas = true;   // of contacts; false: versions 5 and 6 of the format, which do not tell them
   std::vector<LogColumn> numbers;  // of the log, step.wall_time, then those of sensors
   SensorSet sensors;               // for who writes; not in the file
 };

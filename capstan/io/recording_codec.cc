@@ -16,7 +16,9 @@ static_assert(sizeof(RecordedContact) == 14 * 4, "14 words of 4 bytes");
 
 // Odd versions, and the even ones after them, which have the settings of rigid contact at the end of the
 // header. Contacts of versions 5 and 6 have no area: 13 words.
-constexpr std::uint32_t kVersion = 7, kNewest = 8, kOldest = 5;
+// Odd versions and the even ones after them differ by the options of rigid contact; 9 and 10 have
+// activations.
+constexpr std::uint32_t kVersion = 7, kWithActivations = 9, kNewest = 10, kOldest = 5;
 constexpr int kPackLevel = 3;  // level 6 saves 4 % more bytes for three times the time
 
 class Out {
@@ -104,7 +106,7 @@ std::size_t bytes_of_contact(const RecordingHeader& h) {
 }
 
 std::size_t words_of_frame(const RecordingHeader& h) {
-  return 3 + h.num_q + 2 * h.num_v + h.num_control + h.numbers.size() +
+  return 3 + h.num_q + 2 * h.num_v + h.num_control + h.num_activation + h.numbers.size() +
          (h.num_rest > 0 ? 1 + 2 * static_cast<std::size_t>(h.num_rest) : 0);
 }
 
@@ -117,7 +119,8 @@ void put_words(const RecordingHeader& h, const RecordedFrame& frame, std::uint64
   word(frame.hash);
   const VecX zero = VecX::Zero(frame.state.a.size() == 0 ? h.num_v : 0);
   const VecX* const a = frame.state.a.size() == 0 ? &zero : &frame.state.a;
-  for (const VecX* x : {&frame.state.q, &frame.state.v, a, &frame.state.control, &frame.numbers}) {
+  for (const VecX* x :
+       {&frame.state.q, &frame.state.v, a, &frame.state.control, &frame.state.activation, &frame.numbers}) {
     for (const double number : *x) word(number);
   }
   if (h.num_rest == 0) return;
@@ -141,6 +144,7 @@ void get_words(const RecordingHeader& h, const std::uint64_t* w, RecordedFrame* 
   take(h.num_v, &frame->state.v);
   take(h.num_v, &frame->state.a);
   take(h.num_control, &frame->state.control);
+  take(h.num_activation, &frame->state.activation);
   take(static_cast<int>(h.numbers.size()), &frame->numbers);
   if (h.num_rest == 0 || *w++ == 0) return;
   frame->state.rest.resize(h.num_rest);
@@ -222,7 +226,10 @@ void get_rigid(In* in, RigidSettings* settings) {
 
 Bytes encode_header(const RecordingHeader& h) {
   Out out;
-  out.put((h.has_areas ? kVersion : kOldest) + (h.options.rigid.is_on ? 1 : 0));
+  out.put((h.num_activation > 0 ? kWithActivations
+           : h.has_areas        ? kVersion
+                                : kOldest) +
+          (h.options.rigid.is_on ? 1 : 0));
   for (const std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) out.put(*text);
   out.put(h.fingerprint);
   const StepOptions& o = h.options;
@@ -296,6 +303,7 @@ RecordingHeader decode_header(const Bytes& bytes) {
   h.num_v = integer(0, kMany);
   h.num_control = integer(0, kMany);
   h.num_rest = integer(0, kMany);
+  if (version >= kWithActivations) h.num_activation = h.num_control;
   h.numbers.resize(in.count(3 * sizeof(std::uint64_t)));
   for (LogColumn& c : h.numbers) {
     for (std::string* text : {&c.group, &c.name, &c.unit}) *text = in.text();

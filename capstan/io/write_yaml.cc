@@ -203,6 +203,11 @@ std::string tets_text(const TetMesh& mesh) {
   return "{vertices: " + point_list(mesh.vertices) + ", tets: [" + tets + "]}";
 }
 
+void add_bits(std::uint64_t group, std::uint64_t mask, FlowMap* map) {
+  if (group != 1) map->add("group_bits", std::to_string(group));
+  if (mask != 1) map->add("mask_bits", std::to_string(mask));
+}
+
 std::string shape_text(const ShapeInstance& shape, const std::map<const TriangleMesh*, std::string>& files) {
   const TriangleMesh* mesh = mesh_of(shape.shape).get();
   if (mesh && !files.count(mesh)) {
@@ -222,7 +227,7 @@ std::string shape_text(const ShapeInstance& shape, const std::map<const Triangle
     map.scalar("density", shape.density, plain.density);
   }
   map.flag("collides", shape.collides, true).flag("has_mass", shape.has_mass, true);
-  map.scalar("group_bits", shape.group_bits, 1).scalar("mask_bits", shape.mask_bits, 1);
+  add_bits(shape.group_bits, shape.mask_bits, &map);
   map.scalar("margin", shape.margin, 0);
   map.vec3("surface_velocity", shape.surface_velocity, Vec3::Zero())
       .vec3("surface_spin", shape.surface_spin, Vec3::Zero());
@@ -278,7 +283,7 @@ std::string rod_text(const RodSpec& rod) {
   if (!attach.empty()) map.add("attach", "[" + attach + "]");
   map.vec3("velocity", rod.velocity, plain.velocity).text("material", rod.material, plain.material);
   map.flag("collides", rod.collides, true);
-  map.scalar("group_bits", rod.group_bits, 1).scalar("mask_bits", rod.mask_bits, 1);
+  add_bits(rod.group_bits, rod.mask_bits, &map);
   map.scalar("margin", rod.margin, 0);
   const std::array<float, 4> rgba = drawn_color(rod.rgba);
   if (rgba != plain.rgba)
@@ -330,7 +335,7 @@ std::string soft_body_text(const SoftBodySpec& body) {
       .flag("collides", body.collides, true)
       .flag("self_contact", body.self_contact, false);
   if (body.contact) map.add("contact", kContactModelNames[static_cast<int>(*body.contact)]);
-  map.scalar("group_bits", body.group_bits, 1).scalar("mask_bits", body.mask_bits, 1);
+  add_bits(body.group_bits, body.mask_bits, &map);
   map.scalar("margin", body.margin, 0);
   const std::array<float, 4> rgba = drawn_color(body.rgba);
   if (rgba != plain.rgba)
@@ -374,16 +379,35 @@ std::string pair_text(const PairOverride& pair) {
   return "  - " + map.str() + "\n";
 }
 
+std::string path_text(const std::vector<TendonPoint>& path) {
+  std::string text;
+  for (const TendonPoint& point : path) {
+    FlowMap station;
+    if (point.kind == TendonPoint::Kind::site) {
+      station.text("site", point.name);
+    } else if (point.kind == TendonPoint::Kind::wrap) {
+      station.text("wrap", point.name).text("side", point.side);
+    } else {
+      station.add("pulley", number(point.divisor));
+    }
+    text += (text.empty() ? "" : ", ") + station.str();
+  }
+  return "[" + text + "]";
+}
+
 std::string tendon_text(const Tendon& tendon) {
   FlowMap map, joints;
   for (const Tendon::Term& term : merged_terms(tendon))
     joints.add(quoted(term.joint), number(term.coefficient));
-  map.text("name", tendon.name).add("joints", joints.str());
+  map.text("name", tendon.name);
+  if (tendon.path.empty()) {
+    map.add("joints", joints.str());
+  } else {
+    map.add("path", path_text(tendon.path));
+  }
   map.scalar("stiffness", tendon.stiffness, 0).scalar("damping", tendon.damping, 0);
   map.scalar("dry_friction", tendon.dry_friction, 0).scalar("rotor_inertia", tendon.rotor_inertia, 0);
-  const Range rest = Tendon{}.spring_rest;
-  if (!same_bits(tendon.spring_rest.lower, rest.lower) || !same_bits(tendon.spring_rest.upper, rest.upper))
-    map.add("spring_rest", range(tendon.spring_rest));
+  if (!tendon.is_rest_of_reference) map.add("spring_rest", range(tendon.spring_rest));
   if (tendon.limits) map.add("limits", range(*tendon.limits));
   return "  - " + map.str() + "\n";
 }
@@ -392,21 +416,47 @@ bool is_unbounded(const Range& r) {
   return r.lower == -kInfinity && r.upper == kInfinity;
 }
 
+std::string muscle_text(const Muscle& m) {
+  FlowMap map;
+  const Muscle plain;
+  map.add("length_range", range(m.length_range)).add("force", number(m.force));
+  map.add("operating", range(m.operating));
+  map.scalar("shortest", m.shortest, plain.shortest).scalar("longest", m.longest, plain.longest);
+  map.scalar("fastest", m.fastest, plain.fastest).scalar("passive", m.passive, plain.passive);
+  map.scalar("lengthening", m.lengthening, plain.lengthening);
+  return map.str();
+}
+
+std::string activation_text(const Activation& a) {
+  FlowMap map;
+  map.add("type", kActivationNames[static_cast<int>(a.type)]);
+  if (a.type != ActivationType::integrator) map.add("time_constant", number(a.time_constant));
+  if (a.type == ActivationType::muscle)
+    map.add("time_constant_off", number(a.time_constant_off)).scalar("smoothing", a.smoothing, 0);
+  if (!is_unbounded(a.range)) map.add("range", range(a.range));
+  map.scalar("start", a.start, 0);
+  return map.str();
+}
+
 std::string actuator_text(const Actuator& actuator) {
   FlowMap map;
   map.text("name", actuator.name).text("joint", actuator.joint).text("tendon", actuator.tendon);
   map.text("site", actuator.site);
   const Vec3& b = actuator.bias;
-  const bool pd = actuator.gain > 0 && b[0] == 0 && b[1] == -actuator.gain && b[2] <= 0;
-  const bool torque = actuator.gain == 1 && b.isZero(0);
+  const bool is_plain = actuator.gain_slope.isZero(0);
+  const bool pd = is_plain && actuator.gain > 0 && b[0] == 0 && b[1] == -actuator.gain && b[2] <= 0;
+  const bool torque = is_plain && actuator.gain == 1 && b.isZero(0);
   const char* control = "control";
-  if (torque) {
+  if (actuator.muscle) {
+    map.add("type", "muscle").add("muscle", muscle_text(*actuator.muscle));
+  } else if (torque) {
     map.add("type", "torque");
   } else if (pd) {
     map.add("type", "pd").add("stiffness", number(actuator.gain)).scalar("damping", -b[2], 0);
     control = "target";
   } else {
     map.add("type", "general").add("gain", number(actuator.gain)).add("bias", numbers(b));
+    if (!is_plain) map.add("gain_slope", numbers(actuator.gain_slope));
   }
   map.scalar(control, actuator.control, 0);
   if (actuator.gear.tail<5>().isZero(0)) {
@@ -416,6 +466,8 @@ std::string actuator_text(const Actuator& actuator) {
   }
   if (!is_unbounded(actuator.control_range)) map.add("control_range", range(actuator.control_range));
   if (!is_unbounded(actuator.force_range)) map.add("force_range", range(actuator.force_range));
+  if (actuator.activation.type != ActivationType::none)
+    map.add("activation", activation_text(actuator.activation));
   return "  - " + map.str() + "\n";
 }
 
@@ -439,14 +491,16 @@ std::string constraint_text(const Constraint& constraint) {
 }
 
 FlowMap keyframe_map(const Keyframe& key) {
-  FlowMap map, q, v, control;
+  FlowMap map, q, v, control, activation;
   map.text("name", key.name).scalar("time", key.time, 0);
   for (const auto& [joint, values] : key.q) q.add(quoted(joint), numbers(values));
   for (const auto& [joint, values] : key.v) v.add(quoted(joint), numbers(values));
   for (const auto& [actuator, value] : key.control) control.add(quoted(actuator), number(value));
   if (!key.q.empty()) map.add("q", q.str());
   if (!key.v.empty()) map.add("v", v.str());
+  for (const auto& [actuator, value] : key.activation) activation.add(quoted(actuator), number(value));
   if (!key.control.empty()) map.add("control", control.str());
+  if (!key.activation.empty()) map.add("activation", activation.str());
   return map;
 }
 

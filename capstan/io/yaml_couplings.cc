@@ -10,6 +10,30 @@
 namespace capstan {
 namespace {
 
+// path: [{site: a}, {wrap: shape, side: site}, {site: b}, {pulley: 2}, {site: c}, ...]
+void read_path(YamlFields* fields, Tendon* tendon) {
+  tendon->is_rest_of_reference = true;
+  fields->each("path", [&](const YamlNode& node) {
+    YamlFields station(fields->source(), node, "a station of the path of " + fields->what());
+    if (node.kind != YamlNode::Kind::map) return;
+    if (station.at_most_one({"site", "wrap", "pulley"}) == 0) {
+      station.error(node, fmt::format("{} is nothing", station.what()),
+                    "write {site: ...}, {wrap: ...} or {pulley: ...}");
+    }
+    TendonPoint point;
+    if (station.text("wrap", &point.name)) {
+      point.kind = TendonPoint::Kind::wrap;
+      station.text("side", &point.side);
+    } else if (station.number("pulley", &point.divisor, kPositive)) {
+      point.kind = TendonPoint::Kind::pulley;
+    } else {
+      station.text("site", &point.name);
+    }
+    station.done();
+    tendon->path.push_back(std::move(point));
+  });
+}
+
 void read_tendon(YamlReader* reader, const YamlNode& node) {
   YamlFields fields(reader->source, node, "a tendon");
   if (node.kind != YamlNode::Kind::map) return;
@@ -18,9 +42,12 @@ void read_tendon(YamlReader* reader, const YamlNode& node) {
   if (!fields.text("name", &tendon.name)) fields.error(node, "a tendon has no name", "write 'name: ...'");
   fields.rename(fmt::format("tendon '{}'", tendon.name));
   const YamlNode* joints = fields.find("joints");
-  if (!joints || joints->kind != YamlNode::Kind::map || joints->items.empty()) {
+  fields.at_most_one({"joints", "path"});
+  if (!joints && fields.has("path")) {
+    read_path(&fields, &tendon);
+  } else if (!joints || joints->kind != YamlNode::Kind::map || joints->items.empty()) {
     fields.error(joints ? *joints : node, fmt::format("{} names no joints", fields.what()),
-                 "write 'joints: {name: coefficient, ...}'");
+                 "write 'joints: {name: coefficient, ...}', or 'path: [{site: ...}, ...]'");
   } else {
     for (size_t i = 0; i < joints->keys.size(); ++i) {
       Tendon::Term term{joints->keys[i], 1};
@@ -35,6 +62,7 @@ void read_tendon(YamlReader* reader, const YamlNode& node) {
   fields.number("dry_friction", &tendon.dry_friction, kNotNegative);
   fields.number("rotor_inertia", &tendon.rotor_inertia, kNotNegative);
   if (const YamlNode* rest = fields.find("spring_rest")) {
+    tendon.is_rest_of_reference = false;
     if (rest->kind == YamlNode::Kind::scalar) {
       if (fields.number("spring_rest", &tendon.spring_rest.lower))
         tendon.spring_rest.upper = tendon.spring_rest.lower;
@@ -63,6 +91,56 @@ void read_gear(YamlFields* fields, Vec6* gear) {
   if (!read_numbers(fields->source(), *node, fields->of("gear"), 1, 6, kAny, &values)) return;
   gear->setZero();
   for (size_t i = 0; i < values.size(); ++i) (*gear)[i] = values[i];
+}
+
+void read_muscle(YamlFields* fields, Actuator* actuator) {
+  const YamlNode* node = fields->find("muscle");
+  Muscle& m = actuator->muscle.emplace();
+  actuator->control_range = {0, 1};
+  actuator->activation.type = ActivationType::muscle;
+  actuator->activation.time_constant = 0.01;
+  actuator->activation.time_constant_off = 0.04;
+  if (!node) return;
+  YamlFields muscle(fields->source(), *node, "the muscle of " + fields->what());
+  if (node->kind != YamlNode::Kind::map) return;
+  for (const char* key : {"length_range", "force"}) {
+    if (!muscle.has(key))
+      muscle.error(*node, fmt::format("{} has no {}", muscle.what(), key),
+                   fmt::format("write '{}: ...'", key));
+  }
+  muscle.range("length_range", &m.length_range);
+  muscle.range("operating", &m.operating);
+  muscle.number("force", &m.force, kNotNegative);
+  muscle.number("shortest", &m.shortest, kNotNegative);
+  muscle.number("longest", &m.longest, kPositive);
+  muscle.number("fastest", &m.fastest, kPositive);
+  muscle.number("passive", &m.passive, kNotNegative);
+  muscle.number("lengthening", &m.lengthening, kPositive);
+  muscle.done();
+}
+
+void read_activation(YamlFields* fields, Actuator* actuator) {
+  const YamlNode* node = fields->find("activation");
+  if (!node) return;
+  YamlFields part(fields->source(), *node, "the activation of " + fields->what());
+  if (node->kind != YamlNode::Kind::map) return;
+  Activation& a = actuator->activation;
+  int type = static_cast<int>(a.type) - 1;
+  const std::vector<std::string> names(kActivationNames.begin() + 1, kActivationNames.end());
+  if (!part.choice("type", names, &type) && !part.has("type") && !actuator->muscle)
+    part.error(*node, fmt::format("{} has no type", part.what()),
+               "write 'type: integrator', filter, filter_exact or muscle");
+  a.type = static_cast<ActivationType>(std::max(0, type) + 1);
+  if (a.type != ActivationType::integrator && !part.has("time_constant") && !actuator->muscle)
+    part.error(*node, fmt::format("{} has no time_constant", part.what()), "write 'time_constant: ...' [s]");
+  if (a.type != ActivationType::integrator) part.number("time_constant", &a.time_constant, kNotNegative);
+  if (a.type == ActivationType::muscle) {
+    part.number("time_constant_off", &a.time_constant_off, kNotNegative);
+    part.number("smoothing", &a.smoothing, kNotNegative);
+  }
+  part.range("range", &a.range);
+  part.number("start", &a.start);
+  part.done();
 }
 
 // How many numbers of `gear` count: a degree of freedom of the joint each. Joints that are not known are told
@@ -98,9 +176,10 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
     fields.error(node, fmt::format("type of {} is '{}', which is MuJoCo's word", fields.what(), word),
                  word == "motor" ? "write 'type: torque'" : "write 'type: pd' with stiffness and damping");
     type = word == "motor" ? 0 : 1;
-  } else if (!fields.choice("type", {"torque", "pd", "velocity", "general"}, &type) && !fields.has("type")) {
+  } else if (!fields.choice("type", {"torque", "pd", "velocity", "general", "muscle"}, &type) &&
+             !fields.has("type")) {
     fields.error(node, fmt::format("{} has no type", fields.what()),
-                 "write 'type: torque', pd, velocity or general");
+                 "write 'type: torque', pd, velocity, general or muscle");
   }
   double stiffness = 0, damping = 0;
   auto needs = [&](const char* key) {
@@ -124,11 +203,20 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
     fields.angle("target", &actuator.control);
     actuator.gain = damping;
     actuator.bias = {0, 0, -damping};
-  } else {
+  } else if (type == 3) {
     fields.number("gain", &actuator.gain);
     fields.vec3("bias", &actuator.bias);
+    std::vector<double> slope;
+    if (const YamlNode* n = fields.find("gain_slope");
+        n && read_numbers(fields.source(), *n, fields.of("gain_slope"), 2, 2, kAny, &slope))
+      actuator.gain_slope = Vec2(slope[0], slope[1]);
+    fields.number("control", &actuator.control);
+  } else {
+    needs("muscle");
+    read_muscle(&fields, &actuator);
     fields.number("control", &actuator.control);
   }
+  read_activation(&fields, &actuator);
   read_gear(&fields, &actuator.gear);
   fields.range("control_range", &actuator.control_range);
   fields.at_most_one({"effort_limit", "force_range"});
@@ -136,7 +224,7 @@ void read_actuator(YamlReader* reader, const YamlNode& node) {
   if (fields.number("effort_limit", &effort, kNotNegativeOrInfinite))
     actuator.force_range = {-effort, effort};
   fields.range("force_range", &actuator.force_range);
-  constexpr const char* kinds[] = {"torque", "pd", "velocity", "general"};
+  constexpr const char* kinds[] = {"torque", "pd", "velocity", "general", "muscle"};
   fields.rename(fmt::format("{} actuator '{}'", kinds[type], actuator.name));
   fields.done();
   if (actuator.gear.tail<5>().any() && num_gears(reader->scene, actuator) == 1) {
@@ -262,7 +350,9 @@ void unknown_name(YamlFields* fields, const YamlNode& node, const std::string& k
 
 void read_state(YamlFields* fields, const Scene& scene, Keyframe* key) {
   fields->number("time", &key->time);
-  if (!fields->has("q") && !fields->has("q_deg") && !fields->has("v") && !fields->has("control")) return;
+  if (!fields->has("q") && !fields->has("q_deg") && !fields->has("v") && !fields->has("control") &&
+      !fields->has("activation"))
+    return;
   std::map<std::string, JointType> types;
   std::vector<std::string> joint_names, actuator_names;
   for (const Body& body : scene.bodies) {
@@ -296,15 +386,15 @@ void read_state(YamlFields* fields, const Scene& scene, Keyframe* key) {
       (part == "v" ? key->v : key->q)[name] = std::move(values);
     });
   }
-  each_named(fields, "control", [&](const std::string& name, const YamlNode& node) {
-    if (!actuators.count(name)) {
-      return unknown_name(fields, node, "control", "actuator", name, actuator_names);
-    }
-    double value = 0;
-    if (read_number(fields->source(), node, fmt::format("control of actuator '{}'", name), kAny, &value)) {
-      key->control[name] = value;
-    }
-  });
+  for (const std::string part : {"control", "activation"}) {
+    each_named(fields, part, [&](const std::string& name, const YamlNode& node) {
+      if (!actuators.count(name)) return unknown_name(fields, node, part, "actuator", name, actuator_names);
+      double value = 0;
+      if (read_number(fields->source(), node, fmt::format("{} of actuator '{}'", part, name), kAny, &value)) {
+        (part == "control" ? key->control : key->activation)[name] = value;
+      }
+    });
+  }
 }
 
 void tell_without_effect(const YamlReader& reader) {

@@ -46,6 +46,7 @@ bool read_number(const YamlSource& source, const YamlNode& node, const std::stri
 bool read_numbers(const YamlSource& source, const YamlNode& node, const std::string& what, size_t min_count,
                   size_t max_count, const NumberRule& rule, std::vector<double>* values);
 bool read_text(const YamlSource& source, const YamlNode& node, const std::string& what, std::string* value);
+inline constexpr long kMostBits = (1L << 53) - 1;  // of collision bits: what a double holds exactly
 // [lower, upper], lower <= upper; either may be infinite.
 bool read_range(const YamlSource& source, const YamlNode& node, const std::string& what, Range* range);
 

@@ -209,8 +209,8 @@ void read_rod(YamlReader* reader, const YamlNode& node) {
   fields.text("material", &rod.material);
   fields.flag("collides", &rod.collides);
   long bits = 1;
-  if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) rod.group_bits = static_cast<unsigned>(bits);
-  if (fields.integer("mask_bits", 0, 0xffffffffL, &bits)) rod.mask_bits = static_cast<unsigned>(bits);
+  if (fields.integer("group_bits", 0, kMostBits, &bits)) rod.group_bits = static_cast<std::uint64_t>(bits);
+  if (fields.integer("mask_bits", 0, kMostBits, &bits)) rod.mask_bits = static_cast<std::uint64_t>(bits);
   fields.number("margin", &rod.margin, kNotNegative);
   read_color(&fields, &rod.rgba);
   fields.done();

@@ -471,8 +471,8 @@ int read_shape(YamlReader* reader, const YamlNode& node, const std::string* body
   fields.flag("collides", &shape.collides);
   fields.flag("has_mass", &shape.has_mass);
   long bits = 1;
-  if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) shape.group_bits = static_cast<unsigned>(bits);
-  if (fields.integer("mask_bits", 0, 0xffffffffL, &bits)) shape.mask_bits = static_cast<unsigned>(bits);
+  if (fields.integer("group_bits", 0, kMostBits, &bits)) shape.group_bits = static_cast<std::uint64_t>(bits);
+  if (fields.integer("mask_bits", 0, kMostBits, &bits)) shape.mask_bits = static_cast<std::uint64_t>(bits);
   fields.number("margin", &shape.margin, kNotNegative);
   fields.vec3("surface_velocity", &shape.surface_velocity);
   fields.vec3("surface_spin", &shape.surface_spin);

@@ -239,8 +239,8 @@ void read_soft_body(YamlReader* reader, const YamlNode& node) {
   fields.flag("collides", &body.collides);
   fields.flag("self_contact", &body.self_contact);
   long bits = 1;
-  if (fields.integer("group_bits", 0, 0xffffffffL, &bits)) body.group_bits = static_cast<unsigned>(bits);
-  if (fields.integer("mask_bits", 0, 0xffffffffL, &bits)) body.mask_bits = static_cast<unsigned>(bits);
+  if (fields.integer("group_bits", 0, kMostBits, &bits)) body.group_bits = static_cast<std::uint64_t>(bits);
+  if (fields.integer("mask_bits", 0, kMostBits, &bits)) body.mask_bits = static_cast<std::uint64_t>(bits);
   fields.number("margin", &body.margin, kNotNegative);
   read_color(&fields, &body.rgba);
   fields.done();

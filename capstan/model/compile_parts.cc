@@ -107,8 +107,9 @@ void ModelCompiler::compile_transmissions() {
   };
 
   for (const Tendon& tendon : scene.tendons) {
-    ModelTendon entry{tendon.name,        {},           tendon.stiffness, tendon.damping, tendon.dry_friction,
-                      tendon.spring_rest, tendon.limits};
+    ModelTendon entry{
+        tendon.name,   {}, tendon.stiffness, tendon.damping, tendon.dry_friction, tendon.spring_rest,
+        tendon.limits, {}};
     const std::string who = quoted("tendon", tendon.name);
     for (const Tendon::Term& term : merged_terms(tendon)) {
       const int joint = resolve(joint_index, "joint", term.joint, tendon.where, "a joint of " + who);
@@ -126,7 +127,9 @@ void ModelCompiler::compile_transmissions() {
       }
       entry.transmission.terms.push_back({model.joints[joint].v, term.coefficient});
     }
-    if (tendon.terms.empty())
+    if (!tendon.path.empty()) {
+      compile_path(tendon, &entry);
+    } else if (tendon.terms.empty())
       diagnostics.error(tendon.where, who + " has no joint", "list at least one joint");
     for (const double value : {tendon.stiffness, tendon.damping, tendon.dry_friction, tendon.rotor_inertia}) {
       if (!(value >= 0) || std::isinf(value)) {
@@ -139,14 +142,14 @@ void ModelCompiler::compile_transmissions() {
     check_range(tendon.spring_rest, tendon.where, who, diagnostics);
     if (tendon.limits) check_range(*tendon.limits, tendon.where, who, diagnostics);
     if (tendon.rotor_inertia != 0) {
-      if (entry.transmission.terms.size() ==
-          1) {  // a rotor behind a gear: seen at the joint with the ratio squared
+      if (entry.transmission.terms.size() == 1 &&
+          entry.path.empty()) {  // a rotor behind a gear: seen at the joint with the ratio squared
         const auto& term = entry.transmission.terms[0];
         model.dofs[term.dof].rotor_inertia += term.coefficient * term.coefficient * tendon.rotor_inertia;
       } else {
-        diagnostics.not_understood(tendon.where,
-                                   who + " has a rotor inertia over several joints, which is not simulated",
-                                   "put rotors on the joints");
+        diagnostics.not_understood(
+            tendon.where, who + " has a rotor inertia over several joints or sites, which is not simulated",
+            "put rotors on the joints");
       }
     }
     finish(&entry.transmission, tendon.stiffness > 0 || tendon.damping > 0);
@@ -156,10 +159,18 @@ void ModelCompiler::compile_transmissions() {
   for (const Actuator& actuator : scene.actuators) {
     const std::string who = quoted("actuator", actuator.name);
     ModelActuator entry{// Plus zero: -0 and 0 are one number, and so must be one fingerprint.
-                        actuator.name,          {},
-                        actuator.gain,          actuator.bias + Vec3::Zero(),
-                        actuator.control_range, actuator.force_range,
-                        actuator.control};
+                        actuator.name,
+                        {},
+                        actuator.gain,
+                        actuator.bias + Vec3::Zero(),
+                        actuator.control_range,
+                        actuator.force_range,
+                        actuator.control,
+                        Vec2::Zero(),
+                        {},
+                        {},
+                        {}};
+    compile_activation(actuator, &entry);
     if (!actuator.joint.empty() + !actuator.tendon.empty() + !actuator.site.empty() != 1) {
       diagnostics.error(actuator.where, who + " must act on exactly one of a joint, a tendon and a site",
                         "name one");
@@ -193,6 +204,11 @@ void ModelCompiler::compile_transmissions() {
       for (const auto& term : model.tendons[tendon].transmission.terms) {
         entry.transmission.terms.push_back({term.dof, actuator.gear[0] * term.coefficient});
       }
+      if (model.tendons[tendon].transmission.path >= 0) {
+        entry.transmission.path = tendon;
+        entry.transmission.gear = actuator.gear[0];
+        entry.transmission.length = actuator.gear[0] * model.tendons[tendon].transmission.length;
+      }
     }
     if (!actuator.gear.allFinite() || !std::isfinite(actuator.gain) || !actuator.bias.allFinite() ||
         !std::isfinite(actuator.control)) {
@@ -205,7 +221,8 @@ void ModelCompiler::compile_transmissions() {
     }
     check_range(actuator.control_range, actuator.where, who, diagnostics);
     check_range(actuator.force_range, actuator.where, who, diagnostics);
-    finish(&entry.transmission, entry.bias[1] != 0 || entry.bias[2] != 0);
+    finish(&entry.transmission, entry.bias[1] != 0 || entry.bias[2] != 0 || !entry.gain_slope.isZero(0) ||
+                                    entry.muscle.has_value());
     model.actuators.push_back(entry);
   }
 }
@@ -344,6 +361,11 @@ ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
   }
   for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i)
     result.control[i] = model.actuators[i].control;
+  if (model.has_activations) {
+    result.activation = VecX::Zero(result.control.size());
+    for (std::size_t i = 0; i < model.actuators.size(); ++i)
+      result.activation[static_cast<int>(i)] = model.actuators[i].activation.start;
+  }
 
   const std::string who = keyframe.name.empty() ? "the initial state" : quoted("keyframe", keyframe.name);
   const auto fill = [&](const std::map<std::string, std::vector<double>>& values, bool position) {
@@ -410,6 +432,18 @@ ModelKeyframe ModelCompiler::make_keyframe(const Keyframe& keyframe) {
                         "write a finite number");
     }
     if (a >= 0 && a < result.control.size()) result.control[a] = value;
+  }
+  for (const auto& [name, value] : keyframe.activation) {
+    const int a = resolve(actuator_index, "actuator", name, keyframe.where, "an actuator of " + who);
+    if (a < 0 || a >= std::ssize(model.actuators)) continue;
+    if (!model.actuators[a].has_activation() || !std::isfinite(value)) {
+      diagnostics.error(keyframe.where,
+                        fmt::format("{} has an activation for actuator '{}', which {}", who, name,
+                                    std::isfinite(value) ? "has none" : "is not finite"),
+                        "write finite numbers, for actuators with dynamics");
+      continue;
+    }
+    result.activation[a] = value;
   }
   return result;
 }

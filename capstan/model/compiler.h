@@ -49,6 +49,12 @@ struct ModelCompiler {
   void compile_site_actuators();
   void add_drag_box(const Options& options, int body, const Inertia& inertia);
   void compile_transmissions();
+  void compile_path(const Tendon& tendon, ModelTendon* entry);
+  bool find_tendon_site(const std::string& name, const Source& where, const std::string& who, int* body,
+                        Transform* X_BS);
+  bool find_tendon_shape(const TendonPoint& point, const Source& where, const std::string& who,
+                         ModelTendonPoint* entry);
+  void compile_activation(const Actuator& actuator, ModelActuator* entry);
   void compile_rods();
   void compile_soft_bodies();
   void compile_constraints();

@@ -25,6 +25,19 @@ void ModelCompiler::compute_fingerprint() {
     add_transmission(actuator.transmission);
     hash.add(actuator.gain);
     hash.add(actuator.bias.data(), sizeof actuator.bias);
+    if (!actuator.gain_slope.isZero(0)) hash.add(actuator.gain_slope.data(), sizeof actuator.gain_slope);
+    if (actuator.has_activation()) {
+      const Activation& a = actuator.activation;
+      hash.add(static_cast<std::int64_t>(a.type));
+      for (const double x : {a.time_constant, a.time_constant_off, a.smoothing, a.range.lower, a.range.upper})
+        hash.add(x);
+    }
+    if (actuator.muscle) {
+      const Muscle& m = *actuator.muscle;
+      for (const double x : {m.length_range.lower, m.length_range.upper, m.operating.lower, m.operating.upper,
+                             m.force, m.shortest, m.longest, m.fastest, m.passive, m.lengthening})
+        hash.add(x);
+    }
   }
   for (const SiteActuator& s : model.site_actuators) {
     hash.add(static_cast<std::int64_t>(s.actuator));
@@ -40,6 +53,15 @@ void ModelCompiler::compute_fingerprint() {
   for (const ModelTendon& tendon : model.tendons) {
     hash.add(tendon.name);
     add_transmission(tendon.transmission);
+    for (const ModelTendonPoint& p : tendon.path) {
+      for (const int i : {static_cast<int>(p.kind), p.body, static_cast<int>(p.is_sphere), p.side_body})
+        hash.add(static_cast<std::int64_t>(i));
+      hash.add(p.X_BS.R.data(), sizeof p.X_BS.R);
+      hash.add(p.X_BS.p.data(), sizeof p.X_BS.p);
+      hash.add(p.side.data(), sizeof p.side);
+      hash.add(p.radius);
+      hash.add(p.divisor);
+    }
     for (const double x :
          {tendon.stiffness, tendon.damping, tendon.spring_rest.lower, tendon.spring_rest.upper})
       hash.add(x);

@@ -99,14 +99,30 @@ struct LimitedJoint {
 };
 
 // length = sum coefficient * q, rate = sum coefficient * v. On dofs of a ball joint the length is coefficient
-// times the rotation vector; dofs of a free joint add to the rate only.
+// times the rotation vector; dofs of a free joint add to the rate only. Of a spatial tendon the coefficients
+// depend on q: here they are 0, and calc_path() (dynamics/spatial_tendon.h) sets those of a copy.
 struct Transmission {
   struct Term {
     int dof = 0;
     double coefficient = 1;
   };
   std::vector<Term> terms;
-  int tree = -1;  // the one tree of all dofs, or -1
+  int tree = -1;      // the one tree of all dofs, or -1
+  int path = -1;      // in Model::tendons: the spatial tendon it is of, or -1
+  double gear = 1;    // of that tendon's length
+  double length = 0;  // of a spatial tendon [m] where the coefficients are taken
+};
+
+// TendonPoint, resolved.
+struct ModelTendonPoint {
+  TendonPoint::Kind kind = TendonPoint::Kind::site;
+  int body = 0;
+  Transform X_BS;  // the site, or the shape, in the body's frame
+  bool is_sphere = true;
+  double radius = 0;         // [m] of the sphere or cylinder
+  int side_body = -1;        // -1: the tendon takes the shorter way
+  Vec3 side = Vec3::Zero();  // [m] in the frame of side_body
+  double divisor = 1;
 };
 
 struct ModelTendon {
@@ -115,6 +131,7 @@ struct ModelTendon {
   double stiffness = 0, damping = 0, dry_friction = 0;
   Range spring_rest = {0, 0};
   std::optional<Range> limits;
+  std::vector<ModelTendonPoint> path;  // empty: the coefficients are constant
 };
 
 struct ModelActuator {
@@ -124,6 +141,12 @@ struct ModelActuator {
   Vec3 bias = Vec3::Zero();
   Range control_range, force_range;
   double control = 0;
+  Vec2 gain_slope = Vec2::Zero();
+  Activation activation;
+  std::optional<Muscle> muscle;
+  Range input_range;  // of what the gain multiplies: control_range, or with an activation all
+
+  bool has_activation() const { return activation.type != ActivationType::none; }
 };
 
 // An actuator that pushes and turns a body at a site (Actuator::site).
@@ -164,7 +187,7 @@ struct ModelShape {
   Shape shape;
   int material = 0;
   bool collides = true;
-  unsigned group_bits = 1, mask_bits = 1;
+  std::uint64_t group_bits = 1, mask_bits = 1;
   double margin = 0;
   bool has_moving_surface = false;
   Vec3 surface_velocity = Vec3::Zero(), surface_spin = Vec3::Zero();  // shape frame (ShapeInstance)
@@ -199,6 +222,7 @@ struct ModelKeyframe {
   std::string name;
   double time = 0;
   VecX q, v, control;
+  VecX activation = {};  // [actuators]; empty where none has one
 };
 
 struct Model {
@@ -223,6 +247,7 @@ struct Model {
   std::vector<ModelActuator> actuators;
   std::vector<SiteActuator> site_actuators;
   std::vector<DragBox> drag_boxes;
+  bool has_activations = false, has_spatial_tendons = false;
   std::vector<ModelConstraint> constraints;
   std::vector<ModelShape> shapes;
   std::vector<int> flexible_shapes;  // whose colliders change their form: Placement::flexible has them

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "capstan/dynamics/spatial_tendon.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/assembler.h"
 
@@ -130,9 +131,12 @@ void Assembler::add_tendons() {
   for (const ModelTendon& tendon : model.tendons) {
     if (!tendon.limits && !(tendon.dry_friction > 0)) continue;
     if (tendon.transmission.terms.empty() || sleeps(tendon.transmission.terms.front().dof)) continue;
-    double length = 0, speed = 0;
-    for (const auto& term : tendon.transmission.terms) {
-      length += term.coefficient * state.q[model.dofs[term.dof].q];
+    Transmission taken;
+    if (tendon.transmission.path >= 0) taken = transmission_at(model, motion.placement, tendon.transmission);
+    const Transmission& now = tendon.transmission.path >= 0 ? taken : tendon.transmission;
+    double length = now.length, speed = 0;
+    for (const auto& term : now.terms) {
+      if (now.path < 0) length += term.coefficient * state.q[model.dofs[term.dof].q];
       speed += std::abs(term.coefficient) *
                std::max(std::abs(state.v[term.dof]), std::abs(motion.v_star[term.dof]));
     }
@@ -141,13 +145,13 @@ void Assembler::add_tendons() {
         const double phi = sign > 0 ? length - tendon.limits->lower : tendon.limits->upper - length;
         if (!may_reach(phi, speed)) continue;
         ConstraintGroup group = begin_group(1);
-        add_terms(&group, tendon.transmission, sign);
+        add_terms(&group, now, sign);
         want_law(group, true, phi);
       }
     }
     if (tendon.dry_friction > 0) {
       ConstraintGroup group = begin_group(1);
-      add_terms(&group, tendon.transmission, 1);
+      add_terms(&group, now, 1);
       want_law(group, false, tendon.dry_friction);
     }
   }

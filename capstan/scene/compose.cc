@@ -123,6 +123,7 @@ Keyframe placed(const Keyframe& key, const RootJoints& roots, const Renamer& ren
     result.v[rename(joint)] = roots.free.count(joint) ? placed_free_velocity(X, v) : v;
   }
   for (const auto& [actuator, u] : key.control) result.control[rename(actuator)] = u;
+  for (const auto& [actuator, a] : key.activation) result.activation[rename(actuator)] = a;
   return result;
 }
 
@@ -186,6 +187,10 @@ void append_couplings(Scene* into, const Scene& model, const Renamer& rename) {
   for (Tendon tendon : model.tendons) {
     tendon.name = rename(tendon.name);
     for (Tendon::Term& term : tendon.terms) term.joint = rename(term.joint);
+    for (TendonPoint& point : tendon.path) {
+      if (!point.name.empty()) point.name = rename(point.name);
+      if (!point.side.empty()) point.side = rename(point.side);
+    }
     into->tendons.push_back(std::move(tendon));
   }
   for (Actuator actuator : model.actuators) {
@@ -280,6 +285,7 @@ void append(Scene* into, const Scene& model, const Instance& instance) {
   into->initial.q.merge(initial.q);
   into->initial.v.merge(initial.v);
   into->initial.control.merge(initial.control);
+  into->initial.activation.merge(initial.activation);
 }
 
 Scene instantiate(const Scene& model, const Instance& instance) {
@@ -300,7 +306,7 @@ long num_elements(const Scene& scene) {
   for (const RodSpec& rod : scene.rods) count += 1 + rod.nodes.size() + rod.attachments.size();
   for (const SoftBodySpec& body : scene.soft_bodies)
     count += 1 + (body.mesh ? body.mesh->vertices.size() : 0) + body.attachments.size();
-  for (const Tendon& tendon : scene.tendons) count += tendon.terms.size();
+  for (const Tendon& tendon : scene.tendons) count += tendon.terms.size() + tendon.path.size();
   for (const Keyframe& key : scene.keyframes) count += key.q.size() + key.v.size() + key.control.size();
   return static_cast<long>(count);
 }

@@ -69,7 +69,7 @@ struct RodSpec {
   // As ShapeInstance has them.
   std::string material = "default";
   bool collides = true;
-  unsigned group_bits = 1, mask_bits = 1;
+  std::uint64_t group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m]
   std::array<float, 4> rgba = {0.6f, 0.6f, 0.65f, 1.0f};
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -157,9 +158,9 @@ struct ShapeInstance {
   double density = 1000;             // [kg/m^3] used when the body has no inertia and no mass is given here
   std::optional<double> mass;        // [kg] wins over density
   bool collides = true;
-  bool has_mass = true;     // false: visual only, adds no mass
-  unsigned group_bits = 1;  // collides with another where (a.group_bits & b.mask_bits) or the reverse
-  unsigned mask_bits = 1;
+  bool has_mass = true;  // false: visual only, adds no mass
+  // Collides with another where (a.group_bits & b.mask_bits) or the reverse.
+  std::uint64_t group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m] contacts are reported within this distance
   // The surface moves along itself (a belt, a turntable) at surface_velocity [m/s] + surface_spin [rad/s] x
   // r, r from the shape's origin, both in the shape's frame; its part along the normal does nothing.
@@ -183,7 +184,17 @@ struct Site {  // a named frame on a body
 
 // --- Couplings and actuators -------------------------------------------------------------------------------
 
-// length = sum of coefficient * q over 1-dof joints; one that is named twice counts twice.
+// A station on the way of a spatial tendon (Tendon::path).
+struct TendonPoint {
+  enum class Kind { site, wrap, pulley };
+  Kind kind = Kind::site;
+  std::string name;    // of a site; of the sphere or cylinder that the tendon lies on between two sites
+  std::string side;    // wrap: a site on the side where it passes; if inside the shape, it passes through
+  double divisor = 1;  // pulley: lengths after it count by 1 / divisor, until the next; the way begins anew
+};
+
+// Either length = sum of coefficient * q over 1-dof joints; one that is named twice counts twice. Or the
+// length of a string along `path`, straight between sites and shortest over what it wraps around.
 struct Tendon {
   struct Term {
     std::string joint;
@@ -195,13 +206,49 @@ struct Tendon {
   double stiffness = 0, damping = 0, dry_friction = 0, rotor_inertia = 0;
   Range spring_rest = {0, 0};  // no spring force while the length is within
   std::optional<Range> limits;
+  std::vector<TendonPoint> path;      // empty: over joints, by `terms`
+  bool is_rest_of_reference = false;  // spring_rest is the length with all joints at their reference
+};
+
+// How an actuator's activation a follows its control u (clamped to control_range), explicitly in each step.
+//
+//   none          there is no activation: the control acts at once
+//   integrator    da/dt = u
+//   filter        da/dt = (u - a) / t
+//   filter_exact  the same, integrated exactly over the step
+//   muscle        da/dt = (u - a) / tau, tau = t_on (0.5 + 1.5 a) where u > a, else t_off / (0.5 + 1.5 a)
+enum class ActivationType { none, integrator, filter, filter_exact, muscle };
+inline constexpr std::array<const char*, 5> kActivationNames = {"none", "integrator", "filter",
+                                                                "filter_exact", "muscle"};
+
+struct Activation {
+  ActivationType type = ActivationType::none;
+  double time_constant = 1;      // t or t_on [s]
+  double time_constant_off = 1;  // t_off [s], of muscle
+  double smoothing = 0;          // of muscle: width in u - a over which tau changes from t_off to t_on
+  Range range;                   // a is kept within
+  double start = 0;              // a at the start
+};
+
+// A muscle pulls with force * (a FL(L) FV(V) + FP(L)), where L is the length of the transmission in units of
+// the rest length L0 of the fibres, V its rate in units of fastest * L0 per second: length_range is mapped to
+// `operating`. FL is 1 at L = 1 and 0 outside [shortest, longest]; FV is 0 at V = -1, 1 at 0 and
+// `lengthening` from V = lengthening - 1; FP is 0 to L = 1 and passive / 2 half-way to `longest`.
+struct Muscle {
+  Range length_range;              // [m], gear included
+  Range operating = {0.75, 1.05};  // of L
+  double force = 1;                // [N] at rest length, of full activation
+  double shortest = 0.5, longest = 1.6, fastest = 1.5, passive = 1.3, lengthening = 1.2;
+  bool operator==(const Muscle&) const = default;
 };
 
 // force = gain * u + bias[0] + bias[1] * length + bias[2] * velocity, clamped to force_range, where u is the
 // control clamped to control_range, length = gear * (q or tendon length), velocity its rate. The generalized
 // force is gear * force. Torque: gain 1. PD with stiffness kp, damping kd: gain kp, bias (0, -kp, -kd): u is
 // the target. On a site, gear is (force, torque) for each unit of force, in the axes of the site, as a
-// thruster or propeller exerts them; there is no length.
+// thruster or propeller exerts them; there is no length. The gain may itself depend on length and velocity,
+// gain + gain_slope . (length, velocity): a damper whose strength is controlled. With an activation, that
+// takes the place of u.
 struct Actuator {
   std::string name;
   Source where;
@@ -213,6 +260,9 @@ struct Actuator {
   Vec3 bias = Vec3::Zero();
   Range control_range, force_range;
   double control = 0;  // u at the start
+  Vec2 gain_slope = Vec2::Zero();
+  Activation activation;
+  std::optional<Muscle> muscle;  // in place of gain and bias
 };
 
 enum class ConstraintType { ball, weld, distance, coupler };
@@ -251,6 +301,7 @@ struct Keyframe {
   double time = 0;                                  // [s]
   std::map<std::string, std::vector<double>> q, v;  // by joint name
   std::map<std::string, double> control;            // by actuator name
+  std::map<std::string, double> activation;         // likewise, of those that have one
 };
 
 // The schemes of docs/physics.md; semi_implicit treats springs, damping and PD gains implicitly and the rest

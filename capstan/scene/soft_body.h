@@ -75,7 +75,7 @@ struct SoftBodySpec {
   bool collides = true;
   bool self_contact = false;  // parts of its surface that are no neighbours touch each other
   bool has_edges = false;     // edges of its surface touch those of soft bodies; compile() sets it
-  unsigned group_bits = 1, mask_bits = 1;
+  std::uint64_t group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m]
   std::array<float, 4> rgba = {0.45f, 0.65f, 0.55f, 1.0f};
 };

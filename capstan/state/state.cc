@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -17,25 +18,26 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "saved states are little-endian");
 
 constexpr char kMagic[8] = {'C', 'A', 'P', 'S', 'T', 'A', 'T', 'E'};
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 struct Header {
   char magic[8];
   std::uint32_t version;
   std::uint32_t header_bytes;
   std::uint64_t fingerprint;
-  std::int64_t num_q, num_v, num_a, num_control, num_rest;
+  std::int64_t num_q, num_v, num_a, num_control, num_rest, num_activation;
   std::int64_t step;
   double time;
 };
 
 std::size_t body_bytes(const Header& h) {
-  return sizeof h + (h.num_q + h.num_v + h.num_a + h.num_control) * sizeof(double) +
+  return sizeof h + (h.num_q + h.num_v + h.num_a + h.num_control + h.num_activation) * sizeof(double) +
          h.num_rest * sizeof(Rest);
 }
 
 State make_state(const ModelKeyframe& keyframe) {
-  return {keyframe.time, 0, keyframe.q, keyframe.v, VecX::Zero(keyframe.v.size()), keyframe.control, {}};
+  return {keyframe.time,    0,  keyframe.q,         keyframe.v, VecX::Zero(keyframe.v.size()),
+          keyframe.control, {}, keyframe.activation};
 }
 
 std::uint64_t hash_bytes(const std::uint8_t* data, std::size_t bytes) {
@@ -61,11 +63,56 @@ State keyframe_state(const Model& model, const std::string& name) {
   return make_state(model.keyframes[index]);
 }
 
+VecX calc_actuator_inputs(const Model& model, const State& state) {
+  VecX inputs = state.control;
+  for (int i = 0; i < state.activation.size(); ++i) {
+    if (model.actuators[i].has_activation()) inputs[i] = state.activation[i];
+  }
+  return inputs;
+}
+
+namespace {
+
+// da/dt.
+double calc_activation_rate(const Activation& activation, double u, double a) {
+  constexpr double kLeastTime = 1e-15;  // [s]
+  if (activation.type == ActivationType::integrator) return u;
+  if (activation.type != ActivationType::muscle)
+    return (u - a) / std::max(kLeastTime, activation.time_constant);
+  const double change = std::clamp(u, 0.0, 1.0) - a, excited = 0.5 + 1.5 * std::clamp(a, 0.0, 1.0);
+  const double on = activation.time_constant * excited, off = activation.time_constant_off / excited;
+  double part = change > 0 ? 1 : 0;
+  if (activation.smoothing > 0) {
+    const double x = std::clamp(change / activation.smoothing + 0.5, 0.0, 1.0);
+    part = x * x * x * (x * (6 * x - 15) + 10);
+  }
+  return change / std::max(kLeastTime, off + (on - off) * part);
+}
+
+}  // namespace
+
+void advance_activations(const Model& model, double dt, State* state) {
+  for (int i = 0; i < state->activation.size(); ++i) {
+    const ModelActuator& actuator = model.actuators[i];
+    const Activation& activation = actuator.activation;
+    if (!actuator.has_activation()) continue;
+    const double u =
+        std::clamp(state->control[i], actuator.control_range.lower, actuator.control_range.upper);
+    double& a = state->activation[i];
+    double time = dt;
+    if (activation.type == ActivationType::filter_exact && activation.time_constant > 0)
+      time = -activation.time_constant * std::expm1(-dt / activation.time_constant);
+    a = std::clamp(a + time * calc_activation_rate(activation, u, a), activation.range.lower,
+                   activation.range.upper);
+  }
+}
+
 std::string why_unsound(const Model& model, const State& state) {
   const auto num_trees = static_cast<std::int64_t>(model.objects.size());
   if (state.q.size() != model.num_positions || state.v.size() != model.num_velocities() ||
       (state.a.size() != 0 && state.a.size() != state.v.size()) ||
       state.control.size() != std::ssize(model.actuators) ||
+      state.activation.size() != (model.has_activations ? std::ssize(model.actuators) : 0) ||
       (!state.rest.empty() && std::ssize(state.rest) != num_trees)) {
     return "it has other sizes than the model";
   }
@@ -73,7 +120,8 @@ std::string why_unsound(const Model& model, const State& state) {
   if (state.step < 0) return fmt::format("its step is {}", state.step);
   for (const auto& [x, name] :
        {std::pair{&state.q, "a position"}, std::pair{&state.v, "a velocity"},
-        std::pair{&state.a, "an acceleration"}, std::pair{&state.control, "a control"}}) {
+        std::pair{&state.a, "an acceleration"}, std::pair{&state.control, "a control"},
+        std::pair{&state.activation, "an activation"}}) {
     if (!x->allFinite()) return fmt::format("it has {} that is not finite", name);
   }
   for (const Stage& stage : model.stages) {
@@ -101,6 +149,7 @@ std::vector<std::uint8_t> save(const Model& model, const State& state) {
   header.num_a = state.a.size();
   header.num_control = state.control.size();
   header.num_rest = static_cast<std::int64_t>(state.rest.size());
+  header.num_activation = state.activation.size();
   header.step = state.step;
   header.time = state.time;
   const std::size_t body = body_bytes(header);
@@ -111,7 +160,7 @@ std::vector<std::uint8_t> save(const Model& model, const State& state) {
     p += n;
   };
   append(&header, sizeof header);
-  for (const VecX* x : {&state.q, &state.v, &state.a, &state.control})
+  for (const VecX* x : {&state.q, &state.v, &state.a, &state.control, &state.activation})
     append(x->data(), x->size() * sizeof(double));
   append(state.rest.data(), state.rest.size() * sizeof(Rest));
   const std::uint64_t checksum = hash_bytes(bytes.data(), body);
@@ -142,6 +191,7 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   if (header.fingerprint != model.fingerprint || header.num_q != model.num_positions ||
       header.num_v != model.num_velocities() || (header.num_a != 0 && header.num_a != header.num_v) ||
       header.num_control != static_cast<int>(model.actuators.size()) ||
+      header.num_activation != (model.has_activations ? header.num_control : 0) ||
       (header.num_rest != 0 && header.num_rest != static_cast<std::int64_t>(model.objects.size())) ||
       body != body_bytes(header)) {
     throw InputError(where, "the saved state belongs to another model than this scene",
@@ -160,6 +210,7 @@ State restore(const Model& model, const std::vector<std::uint8_t>& bytes, const 
   take(&state.v, header.num_v);
   take(&state.a, header.num_a);
   take(&state.control, header.num_control);
+  take(&state.activation, header.num_activation);
   state.rest.resize(header.num_rest);
   if (header.num_rest > 0) std::memcpy(state.rest.data(), p, header.num_rest * sizeof(Rest));
   if (const std::string why = why_unsound(model, state); !why.empty()) {
@@ -173,7 +224,8 @@ std::uint64_t hash(const State& state) {
   h.add(state.time);
   h.add(state.step);
   const VecX zero = VecX::Zero(state.a.size() == 0 ? state.v.size() : 0);
-  for (const VecX* x : {&state.q, &state.v, state.a.size() == 0 ? &zero : &state.a, &state.control})
+  for (const VecX* x :
+       {&state.q, &state.v, state.a.size() == 0 ? &zero : &state.a, &state.control, &state.activation})
     h.add(x->data(), x->size() * sizeof(double));
   h.add(state.rest.data(), state.rest.size() * sizeof(Rest));
   return h.value;

@@ -28,11 +28,17 @@ struct State {
   VecX a = {};                  // acceleration in the last step; empty counts as zero
   VecX control;                 // u of each actuator; stays until changed
   std::vector<Rest> rest = {};  // [trees]; empty where nothing may sleep
+  VecX activation = {};         // a of each actuator (scene.h); empty where none has one
 };
 
 // The scene's initial state, or that of a named keyframe (throws InputError when there is none of that name).
 State initial_state(const Model& model);
 State keyframe_state(const Model& model, const std::string& keyframe);
+
+// What the gain of each actuator multiplies: its activation where it has one, else its control.
+VecX calc_actuator_inputs(const Model& model, const State& state);
+// The activations dt later, with the controls of the state.
+void advance_activations(const Model& model, double dt, State* state);
 
 // What is wrong with a state of this model that came from outside, or "": sizes, a number that is not finite,
 // a quaternion without a direction, a tree that sleeps with one that is not there.

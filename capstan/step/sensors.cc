@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/spatial_tendon.h"
 #include "capstan/math/rotation.h"
 #include "capstan/step/body_forces.h"
 #include "capstan/step/contact_forces.h"
@@ -56,6 +57,7 @@ struct Reader {
   const State& state;
   const Input* input;
   Kinematics k;
+  VecX inputs = calc_actuator_inputs(model, state);
   std::vector<ContactForce> contacts = {};
 
   Transform pose(int body) const { return body_pose(model, k.placement, body); }
@@ -160,11 +162,12 @@ struct Reader {
   void read_joint_force(const ModelJoint& joint, int size, double* out) const {
     VecX::Map(out, size).setZero();
     for (std::size_t a = 0; a < model.actuators.size(); ++a) {
-      for (const Transmission::Term& term : model.actuators[a].transmission.terms) {
+      const Transmission transmission = transmission_at(model, k.placement, model.actuators[a].transmission);
+      for (const Transmission::Term& term : transmission.terms) {
         const int n = term.dof - joint.v;
         if (n < 0 || n >= size) continue;
-        out[n] += term.coefficient *
-                  read_actuator(model, model.actuators[a], state.q, state.v, state.control[a]).force;
+        out[n] +=
+            term.coefficient * read_actuator(model, model.actuators[a], state.q, state.v, inputs[a]).force;
       }
     }
     for (int n = 0; n < size; ++n) out[n] = std::clamp(out[n], -joint.effort_limit, joint.effort_limit);
@@ -181,15 +184,12 @@ struct Reader {
       for (int n = 0; n < e.size; ++n)
         out[n] = e.type == SensorType::joint_position ? state.q[joint.q + n] : state.v[joint.v + n];
     } else if (e.type == SensorType::tendon_position || e.type == SensorType::tendon_velocity) {
-      *out = 0;
-      for (const Transmission::Term& term : model.tendons[e.index].transmission.terms) {
-        const ModelDof& dof = model.dofs[term.dof];
-        *out +=
-            term.coefficient * (e.type == SensorType::tendon_position ? state.q[dof.q] : state.v[term.dof]);
-      }
+      const TransmissionReading reading =
+          read_transmission(model, model.tendons[e.index].transmission, state.q, state.v);
+      *out = e.type == SensorType::tendon_position ? reading.length : reading.rate;
     } else if (e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force) {
       const ActuatorReading reading =
-          read_actuator(model, model.actuators[e.index], state.q, state.v, state.control[e.index]);
+          read_actuator(model, model.actuators[e.index], state.q, state.v, inputs[e.index]);
       *out = e.type == SensorType::actuator_position   ? reading.length
              : e.type == SensorType::actuator_velocity ? reading.rate
                                                        : reading.force;

@@ -176,7 +176,31 @@ Workspace make_workspace(const Model& model) {
   return w;
 }
 
-Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+namespace {
+
+// While a step is taken, `control` of its state is what the gains multiply: activations where there are any.
+class ActivationsAsControls {
+ public:
+  ActivationsAsControls(const Model& model, State* state) : state_(state), control_(state->control) {
+    const std::ptrdiff_t n = std::ssize(model.actuators);
+    if (state->activation.size() != n || state->control.size() != n) {
+      throw InputError({},
+                       fmt::format("the state has {} controls and {} activations; the model has {} actuators",
+                                   state->control.size(), state->activation.size(), n),
+                       "begin with initial_state() of the same model");
+    }
+    state->control = calc_actuator_inputs(model, *state);
+  }
+  ~ActivationsAsControls() { state_->control = control_; }
+
+ private:
+  State* state_;
+  VecX control_;
+};
+
+// A step with the controls of the state as they are.
+Report step_with_controls(const Model& model, const StepOptions& options, const Input& input, State* state,
+                          Workspace* w) {
   const Deadline deadline(options.most_seconds, options.stop);
   const struct Forget {  // the deadline lives no longer than the step
     Problem* problem;
@@ -195,6 +219,19 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
                     "a smaller time step, softer contact or fewer bodies",
                     which, options.most_seconds));
   }
+}
+
+}  // namespace
+
+Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+  if (!model.has_activations) return step_with_controls(model, options, input, state, w);
+  Report report;
+  {
+    const ActivationsAsControls controls(model, state);
+    report = step_with_controls(model, options, input, state, w);
+  }
+  advance_activations(model, options.dt, state);
+  return report;
 }
 
 }  // namespace capstan

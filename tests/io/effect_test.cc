@@ -86,6 +86,27 @@ std::string actuator(const std::string& keys) {
   return pendulum("", "actuators: [{" + keys + "}]\n");
 }
 
+// A muscle that pulls a pendulum, which swings beside.
+std::string muscle(const std::string& keys) {
+  return pendulum(
+      ", initial_velocity: 1",
+      "actuators: [{joint: a, type: muscle, control: 0.5, muscle: {length_range: [-1, 1], " + keys + "}}]\n");
+}
+
+// A pendulum on a spring that goes over sites and around a ball.
+std::string strung(const std::string& keys) {
+  return "bodies:\n  - {name: a, joint: {type: revolute, axis: [0, 1, 0], initial: 0.4}, shape: {type: box, "
+         "size: [0.1, 0.1, 0.4], position: [0.02, 0, -0.2]}}\n"
+         "shapes: [{type: sphere, radius: 0.06, name: knob, position: [-0.1, 0, -0.05], collides: false}, "
+         "{type: cylinder, radius: 0.07, length: 0.2, name: knob2, position: [-0.1, 0, -0.05], rpy_deg: [90, "
+         "0, 0], collides: false}]\n"
+         "sites: [{name: top, position: [-0.2, 0, 0.1]}, {name: away, position: [-0.3, 0, -0.3]}, {name: "
+         "low, "
+         "body: a, position: [0, 0, -0.3]}, {name: mid, body: a, position: [0.03, 0, -0.2]}]\n"
+         "tendons: [{name: t, stiffness: 50, spring_rest: 0.1, " +
+         keys + "}]\n";
+}
+
 // A rope that is held at one end, swings and hits the ground.
 std::string rope(const std::string& keys) {
   return "shapes: [{type: half_space}]\nrods: [{name: r, line: {from: [0, 0, 0.2], to: [0.3, 0, 0.2]}, " +
@@ -371,6 +392,13 @@ std::vector<Case> cases() {
       {"tendons/spring_rest", two("tendons: [{name: t, joints: {a: 1, b: 1}, stiffness: 5%}]\n"), "",
        ", spring_rest: 0.5"},
       {"tendons/limits", two("tendons: [{name: t, joints: {a: 1, b: 1}%}]\n"), "", ", limits: [0.3, 1]"},
+      {"tendons/path", strung("path: [{site: top}, {site: %}]"), "low", "mid"},
+      {"path of a tendon/site", strung("path: [{site: top}, {site: %}]"), "low", "mid"},
+      {"path of a tendon/wrap", strung("path: [{site: top}, {wrap: %}, {site: low}]"), "knob", "knob2"},
+      {"path of a tendon/side", strung("path: [{site: top}, {wrap: knob%}, {site: low}]"), "",
+       ", side: away"},
+      {"path of a tendon/pulley",
+       strung("path: [{site: top}, {site: mid}, {pulley: %}, {site: top}, {site: low}]"), "1", "2"},
       // actuators
       {"actuators/type", actuator("joint: a, damping: 2, target: 1, type: %"), "velocity",
        "pd, stiffness: 9"},
@@ -390,6 +418,39 @@ std::vector<Case> cases() {
       {"actuators/control", actuator("joint: a, type: torque%"), "", ", control: 1"},
       {"actuators/gain", actuator("joint: a, type: general, control: 1%"), "", ", gain: 3"},
       {"actuators/bias", actuator("joint: a, type: general, control: 1%"), "", ", bias: [1, 0, 0]"},
+      {"actuators/gain_slope", actuator("joint: a, type: general, control: 1%"), "", ", gain_slope: [0, -2]"},
+      {"actuators/activation", actuator("joint: a, type: torque, control: 1%"), "",
+       ", activation: {type: filter, time_constant: 0.1}"},
+      {"activation of an actuator/type",
+       actuator("joint: a, type: torque, control: 1, activation: {type: %, time_constant: 0.1}"), "filter",
+       "filter_exact"},
+      {"activation of an actuator/time_constant",
+       actuator("joint: a, type: torque, control: 1, activation: {type: filter, time_constant: %}"), "0.1",
+       "0.2"},
+      {"activation of an actuator/time_constant_off",
+       actuator(
+           "joint: a, type: torque, control: 0, activation: {type: muscle, time_constant: 0.1, start: 1%}"),
+       "", ", time_constant_off: 0.1"},
+      {"activation of an actuator/smoothing",
+       actuator("joint: a, type: torque, control: 0.1, activation: {type: muscle, time_constant: 0.1%}"), "",
+       ", smoothing: 0.5"},
+      {"activation of an actuator/range",
+       actuator("joint: a, type: torque, control: 1, activation: {type: integrator%}"), "",
+       ", range: [0, 0.1]"},
+      {"activation of an actuator/start",
+       actuator("joint: a, type: torque, control: 1, activation: {type: integrator%}"), "", ", start: 0.1"},
+      {"actuators/muscle", muscle("force: %"), "5", "6"},
+      {"muscle of an actuator/force", muscle("force: %"), "5", "6"},
+      {"muscle of an actuator/length_range",
+       actuator("joint: a, type: muscle, control: 0.5, muscle: {force: 5, length_range: %}"), "[-1, 1]",
+       "[-1.1, 1]"},
+      {"muscle of an actuator/operating", muscle("force: 5%"), "", ", operating: [0.8, 1.2]"},
+      {"muscle of an actuator/shortest", muscle("force: 5%"), "", ", shortest: 0.6"},
+      {"muscle of an actuator/longest", muscle("force: 5, operating: [1.1, 1.4]%"), "", ", longest: 1.5"},
+      {"muscle of an actuator/fastest", muscle("force: 5%"), "", ", fastest: 1"},
+      {"muscle of an actuator/lengthening", muscle("force: 5, operating: [1.1, 1.4]%"), "",
+       ", lengthening: 1.4"},
+      {"muscle of an actuator/passive", muscle("force: 5, operating: [1.1, 1.4]%"), "", ", passive: 1"},
       {"actuators/gear", actuator("joint: a, type: torque, control: 1%"), "", ", gear: 2"},
       {"actuators/effort_limit", actuator("joint: a, type: torque, control: 5%"), "", ", effort_limit: 1"},
       {"actuators/force_range", actuator("joint: a, type: torque, control: 5%"), "",
@@ -433,6 +494,9 @@ std::vector<Case> cases() {
       {"keyframes and initial/v", pendulum("", "initial: {%}\n"), "", "v: {a: 1}"},
       {"keyframes and initial/control", pendulum("", "actuators: [{type: torque, joint: a}]\ninitial: {%}\n"),
        "", "control: {a: 1}"},
+      {"keyframes and initial/activation",
+       pendulum("", "actuators: [{type: torque, joint: a, activation: {type: integrator}}]\ninitial: {%}\n"),
+       "", "activation: {a: 1}"},
   };
 }
 

@@ -175,8 +175,8 @@ TEST_F(Mjcf, AttachedModels) {
   EXPECT_TRUE(says(diagnostics, "more than 16 deep")) << diagnostics.text();
 }
 
-// A floor that is paired with forty geoms needs one bit; forty pairs of their own need forty, and there
-// are 32.
+// A floor that is paired with eighty geoms needs one bit; forty pairs of their own need forty of the 53 there
+// are, and find too few where a geom has 31 already.
 TEST_F(Mjcf, ManyPairs) {
   std::string geoms = "<geom name='floor' type='plane' size='1 1 1' contype='0' conaffinity='0'/>", to_floor,
               apart;
@@ -196,9 +196,14 @@ TEST_F(Mjcf, ManyPairs) {
     EXPECT_TRUE(g.collides && meet(floor, g));
     EXPECT_FALSE(meet(g, *find_named(scene.shapes, "g" + std::to_string((i + 1) % 80))));
   }
-  read("<worldbody>" + geoms + "</worldbody><contact>" + apart + "</contact>");
+  const Scene pairs = read_clean("<worldbody>" + geoms + "</worldbody><contact>" + apart + "</contact>");
+  for (int i = 1; i < 80; i += 2)
+    EXPECT_TRUE(meet(*find_named(pairs.shapes, "g" + std::to_string(i)),
+                     *find_named(pairs.shapes, "g" + std::to_string(i - 1))));
+  const std::string taken = "<geom name='all' size='.1' contype='2147483647' conaffinity='0'/>";
+  read("<worldbody>" + taken + geoms + "</worldbody><contact>" + apart + "</contact>");
   EXPECT_FALSE(diagnostics.ok());
-  EXPECT_TRUE(says(diagnostics, "needs a collision bit of its own, and all 32 are taken"))
+  EXPECT_TRUE(says(diagnostics, "needs a collision bit of its own, and all 53 are taken"))
       << diagnostics.text();
 }
 
