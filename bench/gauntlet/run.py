@@ -69,6 +69,7 @@ def run_peer(command, dt, scenes):
 def save(path, columns):
     """A line for each scene."""
     text = json.dumps(dict(columns=[columns[c[0]] for c in COLUMNS if c[0] in columns]))
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text.replace('{"scene"', '\n{"scene"') + "\n")
 
 

@@ -133,7 +133,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   // are right where the free motion leads, late ones where the pair was last looked at.
   const bool is_convex_pair = is_convex(sa.collider.type) && is_convex(sb.collider.type);
   const bool is_known =
-      (a.turn.norm() + b.turn.norm()) * motion < kLateGrowth * tolerance && (is_convex_pair || is_foreseen);
+      (a.turn.norm() + b.turn.norm()) * motion < kLateLook * tolerance && (is_convex_pair || is_foreseen);
   if (is_known && is_foreseen && contacts.late_begin == contacts.size()) return false;
   if (!can_touch(sa, sb)) return false;
   const Known known = find_contacts(model, contacts, shape_a, shape_b);

@@ -27,8 +27,9 @@ namespace capstan {
 
 // An overlap is left alone up to this part of the least half width of the smaller shape (or of a hundredth of
 // its radius if it is flatter), and beyond it, if it grew by no more than a part of that more than contacts
-// tell.
-constexpr double kLateTolerance = 0.04, kLateGrowth = 0.25;
+// tell: a rim that rolls gets deeper by as much in each step. Pairs are looked at for which turn and way make
+// a larger part possible.
+constexpr double kLateTolerance = 0.04, kLateGrowth = 0.05, kLateLook = 0.25;
 // Of that tolerance: who goes elsewhere by less than at the last look is not looked at again.
 constexpr double kOtherWay = 0.1;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
+#include "capstan/dynamics/motion_batch.h"
 
 namespace capstan {
 
@@ -15,8 +17,8 @@ bool is_free_body(const Model& model, int t) {
          link.com.isZero(0) && link.weightless_mass == 0;
 }
 
-void calc_free_body(const Model& model, const State& state, const VecX& force, double dt, double theta_vq,
-                    int t, Motion* motion) {
+void calc_free_body(const Model& model, const State& state, const VecX& force, double dt,
+                    const Scheme& scheme, int t, Motion* motion) {
   const Tree& tree = model.trees[t];
   const Link& link = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
@@ -28,16 +30,24 @@ void calc_free_body(const Model& model, const State& state, const VecX& force, d
 
   const Mat3 R = F.transpose() * motion->placement.X_WL[tree.link_begin].R;  // body axes to those of the dofs
   Mat3 I;
+  char& is_free_turn = motion->scratch->turns_freely[t];
+  is_free_turn = turns_freely(model, state, dt, scheme, t);
   if (is_isotropic(link.inertia)) {
     I = link.inertia;
     motion->v_star.segment<3>(iw) = w0 + dt / I(0, 0) * force.segment<3>(iw);
   } else {
     I = R * link.inertia * R.transpose();
     const Vec3 w = R.transpose() * w0, L = link.inertia * w, n = R.transpose() * force.segment<3>(iw);
-    const Vec3 inverse = link.inertia.diagonal().cwiseInverse();  // for the guess, near enough for any body
-    const Vec3 guess = w + dt * inverse.cwiseProduct(n - cross(w, L));
-    motion->v_star.segment<3>(iw) =
-        R * solve_turn(link.inertia, Vec3::Zero(), w, L + dt * n, dt, theta_vq, guess);
+    if (is_free_turn != 0) {
+      Vec3 g;
+      motion->v_star.segment<3>(iw) = R * calc_mean_turn(link.inertia, L + dt * n, dt, &g);
+      motion->scratch->turn.segment<3>(iw) = R * g;
+    } else {
+      const Vec3 inverse = link.inertia.diagonal().cwiseInverse();  // for the guess, near enough for any body
+      const Vec3 guess = w + dt * inverse.cwiseProduct(n - cross(w, L));
+      motion->v_star.segment<3>(iw) =
+          R * solve_turn(link.inertia, Vec3::Zero(), w, L + dt * n, dt, scheme.theta_vq, guess);
+    }
   }
 
   // Rows of the lower triangle, one after the other; H = L^T D L.

@@ -11,7 +11,7 @@ bool is_free_body(const Model& model, int tree);
 
 // A, its factor and v*, with momentum conserved, at motion->placement. `force` are the generalized forces
 // other than gravity.
-void calc_free_body(const Model& model, const State& state, const VecX& force, double dt, double theta_vq,
-                    int tree, Motion* motion);
+void calc_free_body(const Model& model, const State& state, const VecX& force, double dt,
+                    const Scheme& scheme, int tree, Motion* motion);
 
 }  // namespace capstan

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "capstan/dynamics/free_body.h"
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
@@ -269,10 +270,11 @@ Motion make_motion(const Model& model) {
   s.momentum = make_momentum_workspace(model);
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
-  for (VecX* x :
-       {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv, &s.M_dv}) {
+  for (VecX* x : {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv,
+                  &s.M_dv, &s.turn}) {
     *x = VecX::Zero(nv);
   }
+  s.turns_freely.assign(model.trees.size(), 0);
   return motion;
 }
 
@@ -308,13 +310,14 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     }
     if (all_are(scope.asleep, b)) {
       b.of(motion->v_star).setZero();
+      std::fill(s.turns_freely.begin() + b.tree_begin, s.turns_freely.begin() + b.tree_end, char{0});
       b.iterations = 0;
       b.residual = 0;
       b.converged = true;
       return;
     }
     if (b.is_free_body && scheme.theta == 0 && model.options.conserve_momentum) {
-      calc_free_body(model, state, s.external, dt, scheme.theta_vq, b.tree_begin, motion);
+      calc_free_body(model, state, s.external, dt, scheme, b.tree_begin, motion);
       b.iterations = 1;
       b.residual = 0;
       b.converged = true;
@@ -332,6 +335,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
                        scheme.theta_vq, &s.momentum, &motion->v_star);
       if (has_offset(model, *motion, t)) tell_at_start(model, motion->placement, dt, t, &motion->v_star);
+      begin_free_turn(model, state, dt, scheme, t, motion);
     }
   };
   const auto are_unchanged = [&](const MotionLanes& lanes) {

@@ -13,10 +13,6 @@ const Link& root_of(const Model& model, int tree) {
   return model.links[model.trees[tree].link_begin];
 }
 
-bool is_free(const Model& model, int tree) {
-  return model.stages[root_of(model, tree).stage_begin].type == StageType::free;
-}
-
 // Moves the tree along the mean of its velocities for a time, and places it there.
 void place_along_mean(const Model& model, const State& state, const VecX& v, double time, int t,
                       Motion::Scratch& s, VecX* q) {
@@ -32,16 +28,14 @@ void place_along_mean(const Model& model, const State& state, const VecX& v, dou
 bool turns_alone(const Model& model, const State& state, double dt, int t) {
   const Tree& tree = model.trees[t];
   if (tree.link_end != tree.link_begin + 1 || !conserves_momentum(model, t)) return false;
-  if (is_free(model, t) && is_isotropic(root_of(model, t).inertia)) return false;
+  if (model.stages[root_of(model, t).stage_begin].type != StageType::ball) return false;
   return dt * state.v.segment<3>(tree.dof_end - 3).norm() <= kMostTurn;
 }
 
 void calc_lone_turn(const Model& model, const State& state, double dt, int t, Motion* motion, VecX* v) {
   Motion::Scratch& s = *motion->scratch;
   const Placement* at_forces = &motion->placement;
-  // About its centre of mass the weight of a body in flight has no moment.
-  const int passes = is_free(model, t) ? 1 : kPasses;
-  for (int i = 0; i < passes; ++i) {
+  for (int i = 0; i < kPasses; ++i) {
     if (i > 0) {
       place_along_mean(model, state, *v, dt / 2, t, s, &s.q);
       at_forces = &s.placement;
@@ -53,17 +47,7 @@ void calc_lone_turn(const Model& model, const State& state, double dt, int t, Mo
 
 void move_lone_turn(const Model& model, const State& state, const VecX& v, double dt, int t, Motion* motion,
                     VecX* q1) {
-  Motion::Scratch& s = *motion->scratch;
-  const int l = model.trees[t].link_begin;
-  const Link& root = model.links[l];
-  const Stage& stage = model.stages[root.stage_begin];
-  place_along_mean(model, state, v, dt, t, s, q1);
-  if (!is_free(model, t)) return;
-  const Mat3& F = root.X_PL.R;  // axes of the velocities
-  const Vec3 arm = s.placement.X_WL[l].R * root.com;
-  const Vec3 v_com = F * v.segment<3>(stage.v) + cross(Vec3(F * v.segment<3>(stage.v + 3)), arm);
-  const Vec3 com = motion->placement.X_WL[l] * root.com + dt * v_com;
-  q1->segment<3>(stage.q) += F.transpose() * (com - arm - s.placement.X_WL[l].p);
+  place_along_mean(model, state, v, dt, t, *motion->scratch, q1);
 }
 
 }  // namespace capstan

@@ -1,16 +1,15 @@
-// The turn of a body that is alone: a tree of one link on a free or ball joint that nothing touches.
+// The turn of a body that hangs alone: a tree of one link on a ball joint that nothing touches.
 //
 // dynamics/momentum.h gives it the angular momentum it must have where it is after the step, but moved along
-// the velocity after the step it loses energy: a handle that tumbles settles about its axis of most inertia,
-// and a gyroscope droops. Moved along the mean of its angular velocities before and after,
+// the velocity after the step it loses energy: a gyroscope droops. Moved along the mean of its angular
+// velocities before and after,
 //
 //   R1 = exp(dt (w0 + w1) / 2) R0,   L(R1, w1) = L0 + dt n
 //
 // with the moment n of its weight half-way, the step is the same forwards and backwards in time: momentum is
-// kept as before, energy does not drift, and the error is of second order. Its centre of mass moves as that
-// of any other body. What touches something takes part in the convex problem and moves along its answer.
-// Limits: a sphere or cube in flight turns evenly in either way, and is left out; so is what turns by more
-// than a radian in a step, which energy lost tames.
+// kept as before, energy does not drift, and the error is of second order. What touches something takes part
+// in the convex problem and moves along its answer. Free bodies: free_turn.h.
+// Limits: what turns by more than a radian in a step is left out; energy lost tames it.
 #pragma once
 
 #include "capstan/dynamics/free_motion.h"

@@ -164,6 +164,7 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   in.v0 = v0;
   Vec3& sticking_bias = problem.sticking_bias[i];
   sticking_bias = R.transpose() * sticking_bias_W;
+  if (sticking_bias_W.isZero(0)) sticking_bias.z() = calc_slipping_bias(i);
   // Others have their gap from where they lead.
   if (contacts.kind[i] != ContactKind::touching && contacts.kind[i] != ContactKind::ahead)
     sticking_bias.z() = 0;

@@ -131,7 +131,18 @@ Vec3 Assembler::calc_sticking_bias(int begin, int end) const {
   return sticks * std::min(1.0, 2 * (1 - turn)) * factor * sum.acceleration;
 }
 
-// The same for a contact whose group has no other: those of two rigid bodies still share it.
+// What velocity a contact that slips must have so that its bodies are no deeper in each other than it tells
+// when the step ends: a rim that tumbles over the floor would get deeper in each step. Along the normal; 0
+// where they part on their way.
+double Assembler::calc_slipping_bias(int i) const {
+  if (!model.options.follow_paths) return 0;
+  const Bend bend = calc_bend(i);
+  const double along = bend.acceleration.dot(contacts.normal[i]);
+  if (!(along < 0) || !(bend.turn < 1)) return 0;
+  return (motion.scratch->is_staggered ? 0.5 * dt : dt) * std::min(1.0, 2 * (1 - bend.turn)) * along;
+}
+
+// The same as for several, for a contact whose group has no other: those of two rigid bodies still share it.
 Vec3 Assembler::calc_sticking_bias(int i) const {
   int begin = i, end = i + 1;
   const auto is_same_pair = [&](int k) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "capstan/problem/assembler.h"
 #include "capstan/problem/gap.h"
 
@@ -12,7 +15,8 @@ constexpr double kTieSoftness = 0.1;
 
 // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
 // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
-// right to second order in dt (step/close_loops.h does the rest). Then J v is as far below zero after a
+// right to second order in dt, then from those of the answer (center_ties(); step/close_loops.h does the
+// rest). Then J v is as far below zero after a
 // step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
 // loses w^2 dt of its energy in a second.
 void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
@@ -35,6 +39,8 @@ void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c,
       if (!is_wide_turn) law.v_hat -= curvature[i] / dt;
       if (is_rigid(model, c)) law.R *= kTieSoftness;
       problem.laws.push_back(law);
+      w.curvature.resize(problem.laws.size());
+      w.curvature.back() = curvature[i];
     }
   }
   problem.groups.push_back(group);
@@ -96,6 +102,42 @@ void Assembler::add_tie(const ModelConstraint& c, int id) {
   } else {
     add_laws(group, c, phi);
   }
+}
+
+bool center_ties(const State& state, const VecX& v, AssemblyWorkspace* workspace, Problem* problem,
+                 std::vector<char>* objects) {
+  constexpr double kEnough = 1e-6, kClosed = 1e-12;  // of the curvature; [m or rad]
+  const Model& model = *problem->model;
+  AssemblyWorkspace& w = *workspace;
+  const double dt = problem->dt;
+  bool any = false, is_placed = false;
+  for (const ConstraintGroup& group : problem->groups) {
+    if (group.constraint < 0 || group.part_begin == group.part_end) continue;
+    const ModelConstraint& c = model.constraints[group.constraint];
+    if (!is_rigid(model, c) || !is_between_trees(model, c)) continue;
+    if (!is_placed) {
+      w.q_ahead = state.q;
+      calc_placement_ahead(model, w.constrained_objects, state.q, v, dt, &w.q_ahead, &w.ahead);
+      is_placed = true;
+    }
+    const Vec6 curvature = calc_gap(model, c, w.q_ahead, w.ahead) -
+                           calc_gap(model, c, state.q, problem->motion->placement) -
+                           dt * problem->calc_motion(group, v);
+    bool is_other = false;
+    for (int r = 0; r < group.num_rows; ++r) {
+      ScalarLaw& law = problem->laws[group.law_begin + r];
+      double& old = w.curvature[group.law_begin + r];
+      const double change = curvature[r] - old;
+      if (std::isinf(law.left)) continue;  // a wide turn
+      is_other = is_other || std::abs(change) > std::max(kClosed, kEnough * std::abs(curvature[r]));
+      law.v_hat -= change / dt;
+      old = curvature[r];
+    }
+    any = any || is_other;
+    for (int p = group.part_begin; p < group.part_end && is_other; ++p)
+      (*objects)[problem->object_of(problem->parts[p])] = 1;
+  }
+  return any;
 }
 
 }  // namespace capstan

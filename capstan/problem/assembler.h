@@ -128,6 +128,7 @@ struct Assembler {
   Bend calc_bend(int contact) const;
   Vec3 calc_sticking_bias(int contact) const;
   Vec3 calc_sticking_bias(int contact_begin, int contact_end) const;
+  double calc_slipping_bias(int contact) const;
 
   // --- Limits, dry friction and tendons (assemble_joints.cc) ---
 

@@ -62,20 +62,21 @@ Touch find_touch(const Gap& gap, double theta_vq, double dt) {
 }
 
 // What it takes to go on from the ground at speed `up`: the rate at the end of the step, and which part of
-// the displacement by the change of velocity is to be taken back. A rate can do it alone if the parabola with
-// it, at the end of the step, comes from the ground at that speed; not if the gap is wider at the beginning
-// than it will ever be again. Then the impulse comes when it does, and moves bodies for what is left of the
-// step.
+// the displacement by the change of velocity is to be taken back. Off what stands, the impulse comes when
+// they meet, and moves the body for what is left of the step. Between bodies that move, a rate does it alone,
+// so that all of a chain of impacts have it, if the parabola with it, at the end of the step, comes from the
+// ground at that speed; not if the gap is wider at the beginning than it will ever be again.
 struct Rebound {
   double rate, idle_part;
 };
 
-Rebound find_rebound(const Gap& gap, const Touch& touch, double up, double theta_vq, double dt) {
+Rebound find_rebound(const Gap& gap, const Touch& touch, double up, bool off_world, double theta_vq,
+                     double dt) {
   const double a = gap.acceleration, c = offset(theta_vq, a, dt);
   const double without = gap.phi - touch.ground + dt * ((1 - theta_vq) * gap.rate0 + gap.drift);
   const double square = 0.25 * a * a * dt * dt - c * c + up * up - 2 * a * without;
   const double alone = square > 0 ? std::sqrt(square) - 0.5 * a * dt : 0;
-  if (alone > 0 || theta_vq == 0) return {std::max(0.0, alone), 0};
+  if ((alone > 0 && !off_world) || theta_vq == 0) return {std::max(0.0, alone), 0};
   double end = touch.ground + up * touch.left - 0.5 * a * touch.left * touch.left;
   double rate = up - a * touch.left + c;
   if (end < touch.ground) end = touch.ground, rate = 0;  // it is back already: there it lies
@@ -304,9 +305,10 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         impact.group = g;
         impact.before = gap.rate;
         impact.acceleration = gap.acceleration;
+        const bool off_world = contacts.link_a[i] == 0 || contacts.link_b[i] == 0;
         for (int k = 0; k < 3; ++k) {
           const double e = kParts[k] * m.restitution;
-          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, theta, dt)
+          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, off_world, theta, dt)
                                         : Rebound{std::min(0.0, -gap.phi / dt - gap.drift), 0};
           impact.after[k] = rebound.rate;
           impact.idle_part[k] = rebound.idle_part;

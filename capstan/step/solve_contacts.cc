@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/free_turn.h"
+
 namespace capstan {
 namespace {
 
@@ -76,16 +78,20 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
 }
 
 void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope) {
-  constexpr int kMostPasses = 4;
+  constexpr int kMostPasses = 8;
   if (newton.rough || !is_staggered(scheme)) return;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     w.centered.assign(model.objects.size(), 0);
     bool any = false;
     for (const int tree : w.tied_trees) {
       if (scope.is_asleep(tree) || w.newton.is_reused[tree] != 0) continue;
-      w.centered[tree] = center_velocity_terms(model, state, options.dt, scheme, tree, w.newton.v, &w.motion);
+      w.centered[tree] =
+          center_velocity_terms(model, state, options.dt, scheme, tree, w.newton.v, &w.motion) ||
+          center_free_turn(model, options.dt, tree, w.newton.v, &w.motion);
       any = any || w.centered[tree] != 0;
     }
+    if (!w.tied_trees.empty())
+      any = center_ties(state, w.newton.v, &w.assembly, &w.problem, &w.centered) || any;
     if (!any) return;
     reopen_objects(w.problem, w.centered, &w.newton);
     solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);

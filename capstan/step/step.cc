@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/lone_turn.h"
 #include "capstan/dynamics/offset_body.h"
 #include "capstan/model/add_rod.h"
@@ -58,6 +59,16 @@ void end_velocities(const StepRun& run, VecX* v) {
   }
 }
 
+// The same of those by which bodies turned, now that they are where these lead.
+void end_turns(const StepRun& run, State* next) {
+  Workspace& w = run.w;
+  for (int t = 0; t < static_cast<int>(run.model.trees.size()); ++t) {
+    if (w.newton.is_reused[t] != 0) continue;
+    end_free_turn(run.model, next->q, run.options.dt, t, w.motion, &w.newton.v);
+  }
+  next->v = w.newton.v;
+}
+
 // The state after the step: velocities of the answer, and where they lead.
 void advance(const StepRun& run, const Threads& threads, State* next) {
   Workspace& w = run.w;
@@ -70,6 +81,7 @@ void advance(const StepRun& run, const Threads& threads, State* next) {
   for (const int tree : w.turned)
     move_lone_turn(run.model, run.state, next->v, dt, tree, &w.motion, &next->q);
   if (run.options.close_loops) close_loops(run.model, w.problem, w.newton.law_impulse, &w.loops, &next->q);
+  end_turns(run, next);
   end_sleep(run.model, run.state, run.input, w.motion.placement, w.problem, dt, run.options.sleep, &w.sleep,
             next);
   next->a = (next->v - run.state.v) / dt;

@@ -100,7 +100,7 @@ std::string strung(const std::string& keys) {
          "shapes: [{type: sphere, radius: 0.06, name: knob, position: [-0.1, 0, -0.05], collides: false}, "
          "{type: cylinder, radius: 0.07, length: 0.2, name: knob2, position: [-0.1, 0, -0.05], rpy_deg: [90, "
          "0, 0], collides: false}]\n"
-         "sites: [{name: top, position: [-0.2, 0, 0.1]}, {name: away, position: [-0.3, 0, -0.3]}, {name: "
+         "sites: [{name: top, position: [-0.2, 0, 0.1]}, {name: away, position: [0.1, 0, -0.05]}, {name: "
          "low, "
          "body: a, position: [0, 0, -0.3]}, {name: mid, body: a, position: [0.03, 0, -0.2]}]\n"
          "tendons: [{name: t, stiffness: 50, spring_rest: 0.1, " +

@@ -57,6 +57,36 @@ TEST(Bounce, ABallReboundsToTheSquare) {
   }
 }
 
+// The parabolas through two positions before a bounce and two after it cross on the floor: the ball turns
+// back there, not up to a step early in the air.
+TEST(Bounce, TurnsBackOnTheFloor) {
+  for (const double dt : {0.01, 0.002}) {
+    for (const Integrator integrator : {Integrator::semi_implicit, Integrator::midpoint}) {
+      Simulation run(ball_above_floor(0.8, 1, 1e6), dt, ContactLaw::coulomb);
+      run.options.integrator = integrator;
+      std::vector<double> z;
+      while (run.state.time < 2) {
+        z.push_back(run.state.q[2] - 0.05);
+        run.go(dt);
+      }
+      int bounces = 0;
+      const auto bends = [&](std::size_t i) {
+        return std::abs(z[i - 1] - 2 * z[i] + z[i + 1] + kGravity * dt * dt) > 1e-9;
+      };
+      for (std::size_t i = 2; i + 3 < z.size(); ++i) {
+        if (bends(i - 1) || !bends(i) || !bends(i + 1) || bends(i + 2)) continue;
+        const double down = (z[i] - z[i - 1]) / dt - kGravity * dt / 2;  // speeds at i and i + 1
+        const double up = (z[i + 2] - z[i + 1]) / dt + kGravity * dt / 2;
+        ++bounces;
+        // z_i + down t - g t^2/2 = z_(i+1) + up (t - dt) - g (t - dt)^2/2, linear in t
+        const double t = (z[i] - z[i + 1] + up * dt + kGravity * dt * dt / 2) / (up - down + kGravity * dt);
+        EXPECT_NEAR(z[i] + down * t - kGravity * t * t / 2, 0, 1e-4) << integrator_name(integrator) << dt;
+      }
+      EXPECT_EQ(bounces, 3);
+    }
+  }
+}
+
 TEST(Bounce, WithEveryIntegrator) {
   for (const Integrator integrator :
        {Integrator::semi_implicit, Integrator::implicit_euler, Integrator::midpoint}) {

@@ -1,0 +1,42 @@
+// How free bodies turn in the steps of staggered schemes (free_motion.h), touched or not.
+//
+// Impulses change the angular momentum L where a step begins, then the body turns freely: its momentum stays
+// and its angular velocity changes as its axes turn. The convex problem is about the velocity w that this
+// turn has in the mean,
+//
+//   L = L0 + dt n + r x gamma,   w = I0^-1 L + g,   R1 = exp(dt w) R0,   w1 = I(R1)^-1 L
+//
+// I0 where the step begins, so that impulses act on w as on any velocity; g is what free turning adds, half
+// of the change of the angular velocity in the step, from the motion without contact. w1 is told as the
+// velocity after the step. Momentum is balanced exactly, whatever touches the body; energy does not drift in
+// flight, and a top on the floor neither falls nor rises by the step's doing. Where impulses change the
+// velocity by dw, w is off by dt |w| |dw| / 2 at most: second order where nothing is hit.
+// Limits: balls and cubes turn evenly and need none of this; what turns by more than a radian in a step
+// takes the angular momentum of the end of the step instead (momentum.h), and the energy lost tames it.
+#pragma once
+
+#include "capstan/dynamics/free_motion.h"
+
+namespace capstan {
+
+// Whether the tree is such a body, and slow enough.
+bool turns_freely(const Model& model, const State& state, double dt, const Scheme& scheme, int tree);
+
+// The mean angular velocity of a body with the momentum L where a step begins, and its g: all in the axes
+// that the body has there.
+Vec3 calc_mean_turn(const Mat3& inertia, const Vec3& L, double dt, Vec3* g);
+
+// In place of the angular velocity that v* has after the step: w without contact. Velocities of its origin
+// are those that the step begins with (offset_body.h). For trees that turns_freely() says no to: that they do
+// not.
+void begin_free_turn(const Model& model, const State& state, double dt, const Scheme& scheme, int tree,
+                     Motion* motion);
+
+// Makes g that of the answer v, where impulses are large and act all the time, as those of loops do: changes
+// v*. True if the answer is another one then.
+bool center_free_turn(const Model& model, double dt, int tree, const VecX& v, Motion* motion);
+
+// From w, which has moved the body to q1, to w1, for the same velocity of its centre of mass.
+void end_free_turn(const Model& model, const VecX& q1, double dt, int tree, const Motion& motion, VecX* v);
+
+}  // namespace capstan

@@ -1,0 +1,200 @@
+// Bodies that turn while something touches or holds them (dynamics/free_turn.h): tops, gyroscopes,
+// collisions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "capstan/dynamics/free_turn.h"
+#include "capstan/io/read.h"
+#include "capstan/math/rotation.h"
+#include "capstan/step/mechanics.h"
+#include "tests/support/contact_simulation.h"
+
+namespace capstan {
+namespace {
+
+using test::Simulation;
+
+Scene scene_of(const std::string& text) {
+  Diagnostics diagnostics;
+  return read_yaml_text("capstan: 1\n" + text, {}, &diagnostics);
+}
+
+// Its axis is z of the body; its tip is a ball whose centre is 0.002 m up the axis, the centre of mass 0.032.
+// It spins about its axis, which is tilted and has no other motion.
+constexpr double kTipRadius = 0.002, kArm = 0.03, kTopMass = 0.08, kI1 = 1.9e-5, kI3 = 3.6e-5;
+Simulation top(double friction, double tilt, double spin, double dt, ContactLaw law) {
+  Scene scene = scene_of(R"(
+materials: [{name: m, friction: 0}]
+bodies:
+  - name: top
+    joint: {type: free}
+    inertia: {mass: 0.08, com: [0, 0, 0.032], moments: [1.9e-5, 1.9e-5, 3.6e-5]}
+    shape: {type: sphere, radius: 0.002, position: [0, 0, 0.002], material: m}
+shapes: [{type: plane, material: m}]
+)");
+  scene.materials[0].friction = friction;
+  const double s = std::sin(tilt), c = std::cos(tilt);
+  // Turned about the centre of its tip.
+  Simulation run(scene, dt, law);
+  run.state.q << 0, kTipRadius * s, kTipRadius * (1 - c), std::cos(tilt / 2), std::sin(tilt / 2), 0, 0;
+  run.state.v << 0, 0, 0, 0, -spin * s, spin * c;
+  return run;
+}
+
+double tilt_of(const Simulation& run) {
+  const Mat3 R = rotation_matrix(run.state.q.segment<4>(3));
+  return std::acos(std::clamp(R(2, 2), -1.0, 1.0));
+}
+
+// On ice the centre of mass goes up and down only, and the moment of the floor about it is horizontal and
+// across the axis: L3 = I3 w and Lz stay. A top let go at a tilt a nods to the tilt b where
+//
+//   (Lz - L3 cos b)^2 / (2 I1 sin^2 b) = m g l (cos a - cos b)
+double nod(double a, double spin) {
+  const double L3 = kI3 * spin, Lz = L3 * std::cos(a);
+  double low = a + 1e-6, high = a + 0.5;
+  for (int i = 0; i < 100; ++i) {
+    const double b = (low + high) / 2, rest = Lz - L3 * std::cos(b);
+    const double left = rest * rest / (2 * kI1 * std::sin(b) * std::sin(b));
+    (left < kTopMass * test::kGravity * kArm * (std::cos(a) - std::cos(b)) ? low : high) = b;
+  }
+  return low;
+}
+
+TEST(Turns, ATopOnIceNodsAsItShould) {
+  const double tilt = 20 * std::numbers::pi / 180, spin = 120, lowest = nod(tilt, spin);
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::sap}) {
+    for (const double dt : {0.0005, 0.001, 0.002}) {
+      Simulation run = top(0, tilt, spin, dt, law);
+      const Mechanics before = calc_mechanics(run.model, run.state);
+      double least = 10, most = 0;
+      for (int i = 0; i < std::lround(3 / dt); ++i) {
+        run.go(dt);
+        least = std::min(least, tilt_of(run));
+        most = std::max(most, tilt_of(run));
+      }
+      const Mechanics after = calc_mechanics(run.model, run.state);
+      EXPECT_NEAR(most - tilt, lowest - tilt, 0.1 * (lowest - tilt)) << dt;
+      EXPECT_NEAR(least, tilt, 0.1 * (lowest - tilt)) << dt;
+      EXPECT_NEAR(after.momentum[2], before.momentum[2], 1e-10 * before.momentum[2]);
+      EXPECT_NEAR(after.total(), before.total(), 1e-3 * before.total()) << dt;
+    }
+  }
+}
+
+// At 5 ms it turns by 0.6 rad in a step and nods once in 6 of them: no more than that it stands is asked.
+TEST(Turns, ATopOnIceStandsWithLongSteps) {
+  const double tilt = 20 * std::numbers::pi / 180;
+  Simulation run = top(0, tilt, 120, 0.005, ContactLaw::coulomb);
+  const Mechanics before = calc_mechanics(run.model, run.state);
+  for (int i = 0; i < 600; ++i) {
+    run.go(0.005);
+    ASSERT_NEAR(tilt_of(run), tilt, 2 * (nod(tilt, 120) - tilt)) << i;
+  }
+  const Mechanics after = calc_mechanics(run.model, run.state);
+  EXPECT_NEAR(after.momentum[2], before.momentum[2], 1e-10 * before.momentum[2]);
+  EXPECT_NEAR(after.total(), before.total(), 0.01 * before.total());
+}
+
+// A top that sleeps: upright, above the spin at which it is stable.
+TEST(Turns, ATopOnAFloorThatHoldsItStands) {
+  for (const double dt : {0.001, 0.002, 0.005}) {
+    Simulation run = top(0.8, 0.02, 120, dt, ContactLaw::coulomb);
+    for (int i = 0; i < std::lround(3 / dt); ++i) {
+      run.go(dt);
+      ASSERT_LT(tilt_of(run), 0.05) << dt;
+    }
+  }
+}
+
+// Uneven bodies that spin and hit each other off their centres, with friction: impulses are equal and
+// opposite on one line, so that the momentum of both about any point stays.
+TEST(Turns, CollisionsKeepAngularMomentum) {
+  const Scene scene = scene_of(R"(
+options: {gravity: [0, 0, 0]}
+bodies:
+  - name: a
+    position: [-0.3, 0.02, 0.01]
+    joint: {type: free, initial_velocity: [1.5, 0, 0, 3, -9, 14]}
+    shape: {type: box, size: [0.2, 0.1, 0.05], mass: 1}
+  - name: b
+    position: [0.3, 0, 0]
+    joint: {type: free, initial_velocity: [-1, 0.2, 0, -12, 6, 2]}
+    inertia: {mass: 0.7, com: [0.02, 0.01, -0.01], moments: [2e-3, 3e-3, 4e-3]}
+    shape: {type: cylinder, radius: 0.08, length: 0.15}
+)");
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::sap}) {
+    for (const double dt : {0.002, 0.01}) {
+      Simulation run(scene, dt, law);
+      const Vec6 before = calc_mechanics(run.model, run.state).momentum;
+      const Vec3 spin = run.state.v.segment<3>(3);
+      run.go(1);
+      EXPECT_GT((run.state.v.segment<3>(3) - spin).norm(), 1) << "they should have met";
+      const Vec6 after = calc_mechanics(run.model, run.state).momentum;
+      EXPECT_LT((after.head<3>() - before.head<3>()).norm(), 1e-12) << dt;
+      EXPECT_LT((after.tail<3>() - before.tail<3>()).norm(), 1e-12) << dt;
+    }
+  }
+}
+
+// A wheel on a level arm that a ball constraint holds at its end goes round at W = m g l / (I3 w) exactly.
+TEST(Turns, AHeldGyroscopeGoesRound) {
+  const double mass = 0.5, arm = 0.075, spin = 150, W = mass * test::kGravity * arm / (7.5e-4 * spin);
+  Scene scene = scene_of(R"(
+bodies:
+  - name: rotor
+    position: [0, 0, 0.5]
+    joint: {type: free, initial_velocity: [0, 0, 0, 150, 0, 0]}
+    inertia: {mass: 0.5, com: [0.075, 0, 0], moments: [7.5e-4, 4e-4, 4e-4]}
+constraints: [{type: ball, body_a: rotor, point_a: [0, 0, 0], body_b: world, point_b: [0, 0, 0.5]}]
+)");
+  const double tolerance[] = {0.002, 0.005,
+                              0.02};  // of W: the error is of second order in w dt, 0.15 to 0.75
+  int at = 0;
+  for (const double dt : {0.001, 0.002, 0.005}) {
+    Simulation run(scene, dt, ContactLaw::coulomb);
+    run.state.v[5] = W;
+    const Mechanics before = calc_mechanics(run.model, run.state);
+    double angle = 0, last = 0;
+    for (int i = 0; i < std::lround(4 / dt); ++i) {
+      run.go(dt);
+      const Mat3 R = rotation_matrix(run.state.q.segment<4>(3));
+      const double now = std::atan2(R(1, 0), R(0, 0));
+      angle += std::remainder(now - last, 2 * std::numbers::pi);
+      last = now;
+      ASSERT_LT(std::abs(R(2, 0)), 0.02) << "the arm stays level";
+    }
+    const Mechanics after = calc_mechanics(run.model, run.state);
+    EXPECT_NEAR(angle / (4 * W), 1, tolerance[at++]) << dt;
+    EXPECT_NEAR(after.total(), before.total(), 5e-4 * before.total()) << dt;
+    EXPECT_NEAR(after.momentum[2], before.momentum[2], 0.05 * before.momentum[2]) << dt;
+  }
+}
+
+// The mean of a turn against the turn itself, in a thousand steps of Euler's equations: third order.
+TEST(Turns, TheMeanTurnIsThatOfEulersEquations) {
+  const Mat3 I = Vec3(2, 3, 4.5).asDiagonal();
+  const Vec3 L = I * Vec3(1.5, -2, 3);
+  const auto error = [&](double dt) {
+    constexpr int n = 2000;
+    Mat3 R = Mat3::Identity();
+    const auto rate = [&](const Mat3& at) { return Vec3(at * (I.inverse() * (at.transpose() * L))); };
+    for (int i = 0; i < n; ++i) {
+      const Vec3 half = rate(rotation_matrix(quat_exp(dt / n / 2 * rate(R))) * R);
+      R = rotation_matrix(quat_exp(dt / n * half)) * R;
+    }
+    Vec3 g;
+    const Vec3 w = calc_mean_turn(I, L, dt, &g);
+    EXPECT_LT((w - g - I.inverse() * L).norm(), 1e-14);
+    return (rotation_matrix(quat_exp(dt * w)) - R).norm();
+  };
+  const double coarse = error(0.1), fine = error(0.05);
+  EXPECT_LT(coarse, 0.02);
+  EXPECT_NEAR(std::log2(coarse / fine), 3, 0.2);
+}
+
+}  // namespace
+}  // namespace capstan
