@@ -9,8 +9,8 @@
 namespace capstan {
 namespace {
 
-constexpr double kLargestTurn = 1;      // [rad] in a step
-constexpr double kSmallestTurn = 1e-4;  // [rad] in a step: what turns less has g = 0
+constexpr double kLargestTurn = 1;       // [rad] in a step
+constexpr double kSmallestTurn = 1e-11;  // [rad] in a step: what turns less has g = 0
 
 }  // namespace
 

@@ -587,7 +587,7 @@ TEST(CompileErrors, Warnings) {
            },
            "actuator 'motor' has a position bias on a free joint, which has no length: it is left out"},
           {"tendon rotor", [](Scene& s) { s.tendons[0].rotor_inertia = 1; },
-           "tendon 'rope' has a rotor inertia over several joints, which is not simulated"},
+           "tendon 'rope' has a rotor inertia over several joints or sites, which is not simulated"},
           {"moving surface", [](Scene& s) { s.shapes[0].shape = SurfaceMesh{tetrahedron()}; },
            "shape 'hull' is a surface mesh on a moving body: it does not collide with other surface meshes"},
           {"inverted mesh",
