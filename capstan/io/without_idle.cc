@@ -98,7 +98,9 @@ TidyScene without_idle(Scene given) {
     body.self_contact = false;
   }
   for (Tendon& tendon : scene.tendons) {
-    if (!(tendon.stiffness > 0)) tendon.spring_rest = Tendon{}.spring_rest;
+    if (tendon.stiffness > 0) continue;
+    tendon.spring_rest = Tendon{}.spring_rest;
+    tendon.is_rest_of_reference = !tendon.path.empty();
   }
   for (Constraint& c : scene.constraints) {
     if (c.type != ConstraintType::ball && c.type != ConstraintType::distance) continue;
