@@ -100,7 +100,7 @@ TidyScene without_idle(Scene given) {
   for (Tendon& tendon : scene.tendons) {
     if (tendon.stiffness > 0) continue;
     tendon.spring_rest = Tendon{}.spring_rest;
-    tendon.is_rest_of_reference = !tendon.path.empty();
+    tendon.is_rest_of_reference = true;
   }
   for (Constraint& c : scene.constraints) {
     if (c.type != ConstraintType::ball && c.type != ConstraintType::distance) continue;
