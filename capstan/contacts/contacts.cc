@@ -13,6 +13,9 @@
 namespace capstan {
 namespace {
 
+// Less has no square beside those of velocities and is none; more stands for an infinite coefficient.
+constexpr double kLeastFriction = 1e-50, kMostFriction = 1e9;
+
 // Two springs in series; an infinite one leaves the other.
 double in_series(double a, double b) {
   if (std::isinf(a)) return b;
@@ -351,8 +354,8 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
   const bool from_step = ma.relaxation_time < 0 || mb.relaxation_time < 0;
   m.relaxation_time = from_step ? std::max(ma.relaxation_time, mb.relaxation_time)
                                 : share_a * ma.relaxation_time + (1 - share_a) * mb.relaxation_time;
-  const double sum = ma.friction + mb.friction;
-  m.friction = sum > 0 ? 2 * ma.friction * mb.friction / sum : 0;
+  const double mu_a = std::min(ma.friction, kMostFriction), mu_b = std::min(mb.friction, kMostFriction);
+  m.friction = mu_a + mu_b > 0 ? 2 * mu_a * mu_b / (mu_a + mu_b) : 0;
   m.torsional_friction = std::max(ma.torsional_friction, mb.torsional_friction);
   m.rolling_friction = std::max(ma.rolling_friction, mb.rolling_friction);
   m.stiction_tolerance = std::min(ma.stiction_tolerance, mb.stiction_tolerance);
@@ -382,6 +385,7 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
       m.tensor_of_a = pair.a == ia;
     }
   }
+  if (m.friction < kLeastFriction) m.friction = 0;
   return m;
 }
 

@@ -166,6 +166,7 @@ ForceGradient make_force_gradient(const Model& model) {
   g.all = make_force_ranges(model, {0, model.num_velocities()}).front();
   g.paths = std::make_shared<std::vector<Transmission>>();
   g.path_of.assign(g.terms.size(), -1);
+  g.path_q = VecX::Zero(model.num_positions);
   for (std::size_t i = 0; i < g.terms.size(); ++i) {
     if (g.terms[i].transmission->path < 0) continue;
     g.path_of[i] = static_cast<int>(g.paths->size());
@@ -181,11 +182,17 @@ void take_paths(const Model& model, const ForceRange& range, const Placement& pl
                 ForceGradient* g) {
   if (g->paths->empty()) return;
   const auto take = [&](int term) {
-    if (g->path_of[term] >= 0) calc_path(model, placement, &(*g->paths)[g->path_of[term]]);
+    if (g->path_of[term] < 0) return;
+    Transmission& path = (*g->paths)[g->path_of[term]];
+    calc_path(model, placement, &path);
+    for (const Transmission::Term& t : path.terms) {  // these alone: another thread has the other dofs
+      const ModelJoint& joint = model.joints[model.dofs[t.dof].joint];
+      const int n = num_positions(joint.type);
+      g->path_q.segment(joint.q, n) = q.segment(joint.q, n);
+    }
   };
   for (const int i : range.tendons) take(i);
   for (const int i : range.actuators) take(g->first_actuator + i);
-  g->path_q = q;
 }
 
 ActuatorReading read_actuator(const Model& model, const ModelActuator& a, const VecX& q, const VecX& v,

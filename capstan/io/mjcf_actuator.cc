@@ -303,7 +303,8 @@ bool take_limits(Reader& reader, Actuator& actuator) {
 Activation make_activation(const ActuatorSpec& spec) {
   Activation activation;
   activation.type = static_cast<ActivationType>(spec.dynamics);
-  activation.time_constant = spec.dynamics_prm[0];
+  if (spec.dynamics != ActuatorSpec::no_dynamics && spec.dynamics != ActuatorSpec::integrator)
+    activation.time_constant = spec.dynamics_prm[0];  // else it has no use for what defaults say
   if (spec.dynamics == ActuatorSpec::muscle) {
     activation.time_constant_off = spec.dynamics_prm[1];
     activation.smoothing = spec.dynamics_prm[2];

@@ -407,7 +407,11 @@ std::string tendon_text(const Tendon& tendon) {
   }
   map.scalar("stiffness", tendon.stiffness, 0).scalar("damping", tendon.damping, 0);
   map.scalar("dry_friction", tendon.dry_friction, 0).scalar("rotor_inertia", tendon.rotor_inertia, 0);
-  if (!tendon.is_rest_of_reference) map.add("spring_rest", range(tendon.spring_rest));
+  const Range rest = tendon.spring_rest, plain = Tendon{}.spring_rest;
+  const bool is_plain = tendon.path.empty()
+                            ? same_bits(rest.lower, plain.lower) && same_bits(rest.upper, plain.upper)
+                            : tendon.is_rest_of_reference;
+  if (!is_plain) map.add("spring_rest", range(rest));
   if (tendon.limits) map.add("limits", range(*tendon.limits));
   return "  - " + map.str() + "\n";
 }

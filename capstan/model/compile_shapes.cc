@@ -10,12 +10,17 @@
 namespace capstan {
 namespace {
 
+constexpr double kLargestModulus =
+    1e20;  // [Pa] ten million times that of diamond; more is no longer resolved
+constexpr double kLeastTensor = 1e-50,
+                 kLargestTensor = 1e9;  // whose squares, and those of impulses, are numbers
 constexpr const char* kBeyond = ", more than double precision can carry in contact (1e9 m)";
 
 void check_tensor(const FrictionTensor& t, const Source& where, const std::string& who, Diagnostics& d) {
   for (const double mu : {t.along, t.across}) {
-    if (mu >= 0 && std::isfinite(mu)) continue;
-    d.error(where, fmt::format("{} has friction tensor entry {:g}", who, mu), "write 0 or more");
+    if (mu == 0 || (mu >= kLeastTensor && mu <= kLargestTensor)) continue;
+    d.error(where, fmt::format("{} has friction tensor entry {:g}", who, mu),
+            "write 0, or a coefficient from 1e-50 to 1e9");
   }
   if (!t.direction.allFinite() || !(t.direction.norm() > 1e-9)) {
     d.error(where, who + " has a friction direction that is zero or not finite",
@@ -91,6 +96,8 @@ void check_material(const Material& m, Diagnostics& d) {
   check(m.restitution_threshold, m.restitution_threshold >= 0 && std::isfinite(m.restitution_threshold),
         "restitution threshold", "write 0 or more m/s");
   check(m.elastic_modulus, m.elastic_modulus > 0, "elastic modulus", "write a number of Pa above 0");
+  check(m.elastic_modulus, m.elastic_modulus <= kLargestModulus || std::isinf(m.elastic_modulus),
+        "elastic modulus", "write at most 1e20 Pa, or .inf for what does not yield");
   if (m.friction_tensor) check_tensor(*m.friction_tensor, m.where, quoted("material", m.name), d);
 }
 

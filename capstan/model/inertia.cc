@@ -8,6 +8,9 @@
 namespace capstan {
 namespace {
 
+// [kg] Beyond, products of masses with the squares of impulses are no longer numbers in every solver.
+constexpr double kLightest = 1e-40, kHeaviest = 1e40;
+
 // I about a point that is d away from the centre of mass.
 Mat3 parallel_axis(double mass, const Vec3& d) {
   return mass * (d.squaredNorm() * Mat3::Identity() - d * d.transpose());
@@ -47,6 +50,12 @@ std::string why_impossible(const Inertia& inertia) {
     return "it has a number that is not finite";
   }
   if (inertia.mass <= 0) return fmt::format("its mass is {:g} kg", inertia.mass);
+  if (inertia.mass < kLightest || inertia.mass > kHeaviest) {
+    return fmt::format(
+        "its mass of {:g} kg is not between {:g} and {:g} kg, beyond which double precision cannot "
+        "carry it in contact",
+        inertia.mass, kLightest, kHeaviest);
+  }
   const Mat3& I = inertia.about_com;
   if ((I - I.transpose()).cwiseAbs().maxCoeff() > 1e-9 * I.cwiseAbs().maxCoeff())
     return "its matrix is not symmetric";

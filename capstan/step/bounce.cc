@@ -110,6 +110,7 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
   round->model = problem.model;
   round->motion = problem.motion;
   round->dt = problem.dt;
+  round->deadline = problem.deadline;
   round->options = problem.options;
   round->options.law = ContactLaw::coulomb;
   round->options.normal_law = NormalLaw::kelvin_voigt;

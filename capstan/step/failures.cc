@@ -78,6 +78,17 @@ void check_finite(const Model& model, const State& before, const State& after, d
   }
 }
 
+void check_activations(const Model& model, const State& before, const VecX& after, double dt) {
+  if (after.allFinite()) return;
+  int i = 0;
+  while (std::isfinite(after[i])) ++i;
+  throw StepFailure(fmt::format(
+      "step {} at t = {:g} s failed: the activation {:g} of actuator '{}' with control {:g} would "
+      "not stay finite. Try a time constant of more than the time step of {:g} s, or bound it "
+      "with a range",
+      before.step, before.time, before.activation[i], model.actuators[i].name, before.control[i], dt));
+}
+
 void check_free_motion(const Model& model, const State& state, const Motion& motion, Integrator integrator,
                        double dt) {
   if (!motion.v_star.allFinite()) {

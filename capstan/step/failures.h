@@ -23,6 +23,8 @@ class StepStopped : public StepFailure {
 
 // Each throws StepFailure. A velocity or position that is not finite, or too large for double precision:
 void check_finite(const Model& model, const State& before, const State& after, double dt);
+// An activation that is not finite at the end of the step:
+void check_activations(const Model& model, const State& before, const VecX& after, double dt);
 // A free motion that did not converge:
 void check_free_motion(const Model& model, const State& state, const Motion& motion, Integrator integrator,
                        double dt);

@@ -190,17 +190,19 @@ Workspace make_workspace(const Model& model) {
 
 namespace {
 
+void check_activation_sizes(const Model& model, const State& state) {
+  const std::ptrdiff_t n = std::ssize(model.actuators);
+  if (state.activation.size() == n && state.control.size() == n) return;
+  throw InputError({},
+                   fmt::format("the state has {} controls and {} activations; the model has {} actuators",
+                               state.control.size(), state.activation.size(), n),
+                   "begin with initial_state() of the same model");
+}
+
 // While a step is taken, `control` of its state is what the gains multiply: activations where there are any.
 class ActivationsAsControls {
  public:
   ActivationsAsControls(const Model& model, State* state) : state_(state), control_(state->control) {
-    const std::ptrdiff_t n = std::ssize(model.actuators);
-    if (state->activation.size() != n || state->control.size() != n) {
-      throw InputError({},
-                       fmt::format("the state has {} controls and {} activations; the model has {} actuators",
-                                   state->control.size(), state->activation.size(), n),
-                       "begin with initial_state() of the same model");
-    }
     state->control = calc_actuator_inputs(model, *state);
   }
   ~ActivationsAsControls() { state_->control = control_; }
@@ -237,12 +239,17 @@ Report step_with_controls(const Model& model, const StepOptions& options, const 
 
 Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
   if (!model.has_activations) return step_with_controls(model, options, input, state, w);
+  check_activation_sizes(model, *state);
+  VecX later = state->activation;
+  advance_activations(model, options.dt, state);
+  later.swap(state->activation);
+  check_activations(model, *state, later, options.dt);
   Report report;
   {
     const ActivationsAsControls controls(model, state);
     report = step_with_controls(model, options, input, state, w);
   }
-  advance_activations(model, options.dt, state);
+  state->activation = later;
   return report;
 }
 

@@ -1,6 +1,6 @@
-// A scene that is read, compiled and stepped. A step gives a finite state or a StepFailure that leaves the
-// state as it was, and a run that is saved and restored in its middle ends with the same bits. Controls over
-// time are followed, and sensors read something finite.
+// A scene of the kind CAPSTAN_FUZZ_FILE names by its extension, read, compiled and stepped. A step gives a
+// finite state or a StepFailure that leaves the state as it was, and a run that is saved and restored in its
+// middle ends with the same bits. Controls over time are followed, and sensors read something finite.
 #include <cmath>
 
 #include "capstan/step/schedule.h"
@@ -44,7 +44,8 @@ bool take_step(const Run& run, State* state, Workspace* workspace) {
     *state = start;  // without the controls of that step
     return false;
   }
-  fuzz::require(state->q.allFinite() && state->v.allFinite(), "a state that is not finite");
+  fuzz::require(state->q.allFinite() && state->v.allFinite() && state->activation.allFinite(),
+                "a state that is not finite");
   VecX read;
   read_sensors(run.model, run.sensors, *state, workspace, &input, &read);
   for (const double x : read) fuzz::require(!std::isnan(x), "a sensor that reads no number");
@@ -61,7 +62,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ++count.inputs;
   Diagnostics diagnostics;
-  const std::string path = fuzz::file_of("scene.yaml", {reinterpret_cast<const char*>(data), size});
+  const std::string path = fuzz::file_of(CAPSTAN_FUZZ_FILE, {reinterpret_cast<const char*>(data), size});
   const Scene scene = read_scene(path, &diagnostics, fuzz::kLimits);
   if (!diagnostics.ok()) return 0;
   Model model;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "capstan/io/read.h"
+#include "capstan/step/bounce.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -197,6 +198,89 @@ TEST(Bound, AStateBeyondDoublePrecisionFailsTheStepWithTheReason) {
     EXPECT_NE(told.find("more than double precision can carry"), std::string::npos) << told;
     EXPECT_EQ(hash(state), before);
   }
+}
+
+// Numbers that are none once they are squared: each made NaNs that a step took seconds to give up on.
+TEST(Bound, FrictionOfAnySizeIsCarried) {
+  const auto run = [](const std::string& friction) {
+    const Model model =
+        compile(scene_of("options: {dt: 0.005}\nmaterials: [{name: default, friction: " + friction +
+                         ", contact: patch, elastic_modulus: 1e6}, {name: steel, friction: 0.3, contact: "
+                         "patch, elastic_modulus: "
+                         "1e7}]\nshapes: [{type: plane, material: steel, thickness: 0.05}]\nbodies:\n"
+                         "  - {name: box, position: [0, 0, 0.049], joint: free, shape: {type: box, size: "
+                         "[0.1, 0.1, 0.1], mass: 1}}\n"
+                         "  - {name: top, position: [0, 0, 0.148], joint: free, shape: {type: box, size: "
+                         "[0.1, 0.1, 0.1], mass: 1}}\n"
+                         "initial: {v: {box: [1, 0, 0, 0, 0, 0]}}\n"));
+    const StepOptions options = step_options(model);
+    State state = initial_state(model);
+    Workspace workspace = make_workspace(model);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(failure(model, options, &state, &workspace), "") << friction;
+    return state.v;
+  };
+  EXPECT_EQ(run("1e-300"), run("0"));
+  EXPECT_EQ(run("1e-160"), run("0"));
+  EXPECT_EQ(run("1e308"), run("1e9"));
+}
+
+TEST(Bound, MassesModuliAndTensorsBeyondDoublePrecisionAreRefused) {
+  const auto of_mass = [](const std::string& mass) {
+    return complaint("bodies: [{name: a, joint: free, shape: {type: sphere, radius: 0.1, mass: " + mass +
+                     "}}]\n");
+  };
+  for (const char* mass : {"1e-41", "1e41", "1e-300", "1e300"})
+    EXPECT_NE(of_mass(mass).find("beyond which double precision cannot carry it"), std::string::npos) << mass;
+  for (const char* mass : {"1e-39", "1e39"}) EXPECT_EQ(of_mass(mass), "");
+  const auto of_material = [](const std::string& what) {
+    return complaint("materials: [{name: default, " + what + "}]\nshapes: [{type: plane}]\n");
+  };
+  EXPECT_NE(of_material("contact: patch, elastic_modulus: 1e300").find("write at most 1e20 Pa"),
+            std::string::npos);
+  EXPECT_EQ(of_material("contact: patch, elastic_modulus: 1e20"), "");
+  for (const char* mu : {"1e308", "1e-200"})
+    EXPECT_NE(
+        of_material(std::string("friction_tensor: {along: ") + mu + ", across: 0.5, direction: [1, 0, 0]}")
+            .find("write 0, or a coefficient from 1e-50 to 1e9"),
+        std::string::npos);
+}
+
+// What happens before contacts are solved has the bound of the step, too.
+TEST(Bound, BouncesAreStopped) {
+  const Model model = compile(
+      scene_of("materials: [{name: default, restitution: 0.5}]\nshapes: [{type: plane}]\nbodies:\n"
+               "  - {name: ball, position: [0, 0, 0.1], joint: free, shape: {type: sphere, radius: 0.1}}\n"
+               "initial: {v: {ball: [0, 0, -1, 0, 0, 0]}}\n"));
+  const StepOptions options = step_options(model);
+  State state = initial_state(model);
+  Workspace w = make_workspace(model);
+  ASSERT_GT(step(model, options, {}, &state, &w).bounce_rounds, 0);
+  EXPECT_GT(state.v[2], 0);
+  const std::atomic<bool> stop = true;
+  const Deadline deadline(1e9, &stop);
+  const Scheme rule = scheme(options.integrator);
+  w.problem.deadline = &deadline;
+  w.motion.v_star = w.problem.v0;  // as before the bounce
+  EXPECT_THROW(bounce(model, rule, true, &w.contacts, &w.motion, &w.problem, &w.bounce), Deadline::Passed);
+}
+
+// A filter that is faster than a step swings to the other side, farther each time.
+TEST(Bound, AnActivationThatDoesNotStayFiniteFailsTheStepAndLeavesTheState) {
+  const Model model =
+      compile(scene_of("bodies: [{name: a, joint: {type: prismatic}, shape: {type: sphere, radius: 0.1}}]\n"
+                       "actuators: [{name: push, type: torque, joint: a, control: 1, force_range: [-1, 1],"
+                       " activation: {type: filter, time_constant: 1e-12}}]\n"));
+  const StepOptions options = step_options(model);
+  Workspace workspace = make_workspace(model);
+  State state = initial_state(model);
+  std::string told;
+  for (int i = 0; i < 200 && told.empty(); ++i) {
+    ASSERT_TRUE(state.activation.allFinite());
+    const std::uint64_t before = hash(state);
+    told = failure(model, options, &state, &workspace);
+    EXPECT_EQ(hash(state) == before, !told.empty());
+  }
+  EXPECT_NE(told.find("of actuator 'push' with control 1 would not stay finite"), std::string::npos) << told;
 }
 
 }  // namespace

@@ -65,6 +65,36 @@ TEST(Threads, HumanoidsHaveTheSameBits) {
   expect_same_bits(read_scene(CAPSTAN_SOURCE_DIR "/scenes/humanoids_22.yaml"), 300, 22);
 }
 
+// Swinging boxes, each on a string that lies on a ball of its own.
+Scene many_strings(int n, const std::string& integrator) {
+  std::string shapes = "shapes:\n", sites = "sites:\n", bodies = "bodies:\n", tendons = "tendons:\n",
+              actuators = "actuators:\n";
+  for (int i = 0; i < n; ++i) {
+    const std::string y = std::to_string(i), name = std::to_string(i);
+    shapes += "  - {name: ball" + name + ", type: sphere, radius: 0.1, position: [0.2, " + y +
+              ", 1], collides: false}\n";
+    sites += "  - {name: pin" + name + ", position: [0, " + y + ", 1.05]}\n";
+    bodies += "  - name: box" + name + "\n    position: [0.4, " + y +
+              ", 0.4]\n    joint: free\n    shape: {type: box, size: [0.1, 0.2, 0.1], mass: " +
+              std::to_string(1 + 0.1 * i) + "}\n    sites: [{name: hook" + name +
+              ", position: [0.02, 0.05, 0.05]}]\n";
+    tendons += "  - {name: cord" + name + ", path: [{site: pin" + name + "}, {wrap: ball" + name +
+               "}, {site: hook" + name + "}], stiffness: 200, damping: 1}\n";
+    actuators += "  - {name: pull" + name + ", type: torque, tendon: cord" + name + ", control: -2}\n";
+  }
+  Diagnostics diagnostics;
+  const Scene scene = read_yaml_text("capstan: 1\noptions: {dt: 0.005, integrator: " + integrator + "}\n" +
+                                         shapes + sites + bodies + tendons + actuators,
+                                     {}, &diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  return scene;
+}
+
+TEST(Threads, StringsHaveTheSameBits) {
+  for (const char* integrator : {"semi_implicit", "midpoint"})
+    expect_same_bits(many_strings(40, integrator), 200, 0);
+}
+
 TEST(Threads, TheClutterHasTheSameBits) {
   expect_same_bits(read_scene(CAPSTAN_SOURCE_DIR "/scenes/clutter.yaml"), 2000, 2);
 }
