@@ -59,29 +59,38 @@ struct Filaments {
   }
 };
 
+// Sizes, densities and friction are those of the authors' code, whose branches are as thick and long as the
+// trunk. The palm is lowered from above the tree.
+constexpr double kPalmLow = 0.21;                    // [m] of the filaments' roots above the floor
+constexpr double kPalmHigh = 0.405, kPalmUp = 0.15;  // at the start; by which it is lifted in the end
+constexpr double kLowered = 1.8, kCurlBegins = 1.25, kCurled = 3.25, kLifted = 4.75;  // [s]
 constexpr const char* kGripper = R"(
 capstan: 1
 options: {dt: 0.001}
-materials: [{name: rubber, friction: 0.4}]
+materials:
+  - {name: rubber, friction: 0.4}
+  - {name: wood, friction: 0.2}
+  - {name: branch, friction: 0.5}
+  - {name: flange, friction: 0.1}
 bodies:
   - name: palm
-    position: [0, 0, 0.28]
+    position: [0, 0, 0.415]
     joint: {name: lift, type: prismatic, axis: [0, 0, 1]}
-    shape: {type: cylinder, radius: 0.035, length: 0.01, mass: 0.5, collides: false}
+    shape: {type: cylinder, radius: 0.04, length: 0.02, mass: 0.5, material: flange}
   - name: tree
     position: [0, 0, 0.003]
     joint: free
     shapes:
-      - {type: box, size: [0.05, 0.05, 0.006], density: 500, material: rubber}
-      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.065], density: 500, material: rubber}
-      - {type: capsule, radius: 0.004, length: 0.04, position: [0.017, 0, 0.1], rpy_deg: [0, 50, 0], density: 500,
-         material: rubber}
-      - {type: capsule, radius: 0.004, length: 0.04, position: [-0.0085, 0.0147, 0.085], rpy_deg: [-50, 0, 30],
-         density: 500, material: rubber}
-      - {type: capsule, radius: 0.004, length: 0.04, position: [-0.0085, -0.0147, 0.07], rpy_deg: [50, 0, -30],
-         density: 500, material: rubber}
+      - {type: box, size: [0.05, 0.05, 0.006], density: 500, material: wood}
+      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.063], density: 500, material: wood}
+      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.12], rpy_deg: [0, 90, 45], density: 500,
+         material: branch}
+      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.12], rpy_deg: [0, 90, -45], density: 500,
+         material: branch}
+      - {type: capsule, radius: 0.005, length: 0.12, position: [0, 0, 0.06], rpy_deg: [0, 90, 0], density: 500,
+         material: branch}
 shapes:
-  - {type: plane, name: floor, material: rubber}
+  - {type: plane, name: floor, material: branch}
 actuators:
   - {name: lift, type: pd, joint: lift, stiffness: 4000, damping: 300}
 )";
@@ -162,13 +171,14 @@ GripRun grip_tree(int seed, double dt, double duration) {
   Diagnostics diagnostics;
   Scene scene = read_yaml_text(kGripper, {}, &diagnostics);
   if (!diagnostics.ok()) throw InputError(diagnostics);
-  constexpr int kFilaments = 12, kEdges = 130;
+  constexpr int kFilaments = 12, kEdges = 130, kJoints = kEdges - 1;
+  constexpr double kLength = 0.26, kJoint = kLength / kEdges;
   for (int k = 0; k < kFilaments; ++k) {
-    const double radius = k < 8 ? 0.025 : 0.0125, at = 2 * kPi * (k < 8 ? k / 8.0 : (k + 0.5) / 4.0);
+    const double radius = k < 8 ? 0.025 : 0.0125, at = 2 * kPi * (k < 8 ? k / 8.0 : k / 4.0);
     RodSpec rod;
     rod.name = "filament" + std::to_string(k);
     for (int i = 0; i <= kEdges; ++i)
-      rod.nodes.push_back({radius * std::cos(at), radius * std::sin(at), 0.275 - 0.26 * i / kEdges});
+      rod.nodes.push_back({radius * std::cos(at), radius * std::sin(at), kPalmHigh - kJoint * i});
     const double turn = any_angle(random);
     rod.director = Vec3(std::cos(turn), std::sin(turn), 0);
     rod.section.width = 0.0042;
@@ -177,7 +187,11 @@ GripRun grip_tree(int seed, double dt, double duration) {
     rod.density = 1155;
     rod.alpha = 1.1;
     rod.rest = RodRest::given;
-    for (int j = 0; j + 1 < kEdges; ++j) rod.natural.push_back({kPi * (10 + 0.5 * normal(random)), 0, 0});
+    // A curl of five turns in all.
+    for (int j = 0; j < kJoints; ++j) {
+      const double bend = kPi * (10 + 0.5 * normal(random)) / kJoints, twist = normal(random) / kJoints;
+      rod.natural.push_back(Vec3(bend, 0, twist) / kJoint);
+    }
     rod.actuated = true;
     RodAttachment clamp;
     clamp.edge = 0;
@@ -193,8 +207,10 @@ GripRun grip_tree(int seed, double dt, double duration) {
   GripRun grip;
   try {
     while (run.state.time < duration) {
-      const double time = run.state.time, curl = std::clamp((time - 0.2) / 2, 0.0, 1.0);
-      run.state.control[lift] = 0.15 * std::clamp((time - 2.5) / 1.5, 0.0, 1.0);
+      const double time = run.state.time,
+                   curl = std::clamp((time - kCurlBegins) / (kCurled - kCurlBegins), 0.0, 1.0);
+      run.state.control[lift] = (kPalmLow - kPalmHigh) * std::clamp(time / kLowered, 0.0, 1.0) +
+                                kPalmUp * std::clamp((time - kCurled) / (kLifted - kCurled), 0.0, 1.0);
       for (int k = 0; k < kFilaments; ++k)
         run.state.control[run.model.find_actuator("filament" + std::to_string(k) + ".natural")] = curl;
       run.advance(&grip.cost);

@@ -38,8 +38,7 @@ void pull_knots(const Run& run, Result* result) {
     for (const double dt : steps) {
       run.tell(0.1 * crossings / 3, fmt::format("knot of {} at {:g} ms", crossings, 1e3 * dt));
       const KnotRun knot = tighten_knot(crossings, dt);
-      // At 1 ms the first step of the knot of seven, from bends that start with stress, does (docs/rods.md).
-      if (dt < 1e-3 || run.is_short) none_passes_through = none_passes_through && knot.keeps_knot;
+      none_passes_through = none_passes_through && knot.keeps_knot;
       if (knot.passes()) passed = dt;
       if (dt == steps[0]) slowest_at_paper = std::min(slowest_at_paper, knot.cost.rate());
       table.rows.push_back(
@@ -57,9 +56,8 @@ void pull_knots(const Run& run, Result* result) {
     largest.push_back(passed);
   }
   result->tables.push_back(table);
-  result->claim("no rope passes through itself, in any step of up to 0.5 ms",
-                "tested by two invariants of knots", none_passes_through ? "none does" : "one does",
-                none_passes_through);
+  result->claim("no rope passes through itself, in any step", "tested by two invariants of knots",
+                none_passes_through ? "none does" : "one does", none_passes_through);
   if (run.is_short) return;
   const double least = *std::min_element(largest.begin(), largest.end());
   result->claim("every knot is pulled tight at the paper's step", "0.1 ms",
@@ -119,7 +117,7 @@ void grip(const Run& run, Result* result) {
   double slowest = 1e9;
   for (int seed = 0; seed < seeds; ++seed) {
     run.tell(0.7 + 0.03 * seed, fmt::format("gripper, seed {}", seed));
-    const GripRun g = grip_tree(seed, 1e-3, run.is_short ? 0.02 : 4.5);
+    const GripRun g = grip_tree(seed, 1e-3, run.is_short ? 0.02 : 5.25);
     failures += !g.failure.empty();
     lifted += g.failure.empty() && g.lifted > kHeld;
     slowest = std::min(slowest, g.cost.rate());
@@ -132,13 +130,16 @@ void grip(const Run& run, Result* result) {
   if (run.is_short) return;
   result->claim("real-time rate of the gripper at 1 ms, the slowest seed", fmt::format("{}", kPaperRates[2]),
                 compared(slowest, kPaperRates[2]), slowest > kPaperRates[2]);
+  result->claim("the gripper lifts its tree by 100 mm or more", "it does, with one seed",
+                fmt::format("with {} of {} seeds", lifted, seeds), 2 * lifted > seeds);
   result->remarks.push_back(fmt::format(
-      "The gripper lifts its tree in {} of {} seeds, where the paper's does; in {} a step does not converge. "
-      "With these moduli and curvatures the weight of a hanging filament is more than its bending moment: it "
-      "curls at its end alone, and does not reach around the branches. How the paper's palm moves, and "
-      "whether "
-      "its curvatures are those of the table, is not known.",
-      lifted, seeds, failures));
+      "In {} of {} runs of the gripper a step does not converge. Filaments, tree and friction are those of "
+      "the "
+      "authors' code: each filament curls by five turns in all, which is 122 / m. By 10 pi / m, as the table "
+      "of "
+      "parameters may be read, a curl unrolls at a fifteenth of that force, and no tree was lifted with six "
+      "seeds.",
+      failures, seeds));
 }
 
 }  // namespace
@@ -150,8 +151,11 @@ Result filaments(const Run& run) {
   grip(run, &result);
   result.remarks.push_back(
       "The paper's capsule-chain baseline is not here, nor its experiments with patches (crowned pulley, "
-      "shoelace). Its gripper curls up in 5 to 7 s of a run of 14 s; here in 0.2 to 2.2 s of 4.5 s, and the "
-      "directions of the filaments' natural curvature are drawn evenly.");
+      "shoelace). Its gripper is lowered and curls up from 3 to 7 s, lifts by 30 mm and puts the tree down "
+      "again "
+      "within 14 s; here it curls up from 1.25 to 3.25 s and lifts by 150 mm, and natural twist comes with "
+      "the "
+      "curl.");
   return result;
 }
 

@@ -85,6 +85,21 @@ double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, dou
   return (x.centre - y.centre).norm() + (x.around + y.around > 0 ? (x.turn - y.turn).norm() * radius : 0.0);
 }
 
+// Whether a pair may pass through itself between the beginning and the end of a step: what moves by its own
+// forces within a step, as edges of rods do, goes where collide() did not look. Trees are left alone.
+bool may_pass(const Model& model, const ColliderPair& pair, const CollisionWorkspace& collision,
+              const LateWorkspace& w) {
+  const ModelShape &a = model.shapes[collision.shape[pair.a]], &b = model.shapes[collision.shape[pair.b]];
+  const auto is_of_tree = [&](const ModelShape& shape) {
+    return shape.link == 0 || model.objects[model.links[shape.link].object].is_tree();
+  };
+  if (is_of_tree(a) && is_of_tree(b)) return false;
+  if (a.flexible >= 0 || b.flexible >= 0) return false;  // surfaces of soft bodies
+  const double thickness = a.collider.half_box.minCoeff() + b.collider.half_box.minCoeff();
+  const LateWorkspace::Way &x = w.ways[pair.a], &y = w.ways[pair.b];
+  return (y.centre - x.centre).norm() + x.around + y.around > thickness;
+}
+
 // Marks those movers of an object that go elsewhere than when they were looked at. What leaves the box that
 // was searched around its way gets a larger one; returns whether there is any such.
 bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
@@ -108,7 +123,10 @@ bool find_news(int object, CollisionWorkspace* collision, LateWorkspace* w) {
 bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope& scope,
                  const Contacts& contacts, const CollisionWorkspace& collision, const LateWorkspace& w) {
   if (w.goes_elsewhere[pair.a] == 0 && w.goes_elsewhere[pair.b] == 0) return false;
-  if (!overlaps(w.end_boxes[pair.a], w.end_boxes[pair.b])) return false;
+  if (!overlaps(w.end_boxes[pair.a], w.end_boxes[pair.b])) {
+    const auto whole = [&](int i) { return merged(collision.boxes[i], w.end_boxes[i]); };
+    if (!may_pass(model, pair, collision, w) || !overlaps(whole(pair.a), whole(pair.b))) return false;
+  }
   const LateWorkspace::Way &a = w.ways[pair.a], &b = w.ways[pair.b];
   const double tolerance = tolerance_of(w, pair);
   if (a.most + b.most < tolerance) return false;
@@ -255,7 +273,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     double deepest = 0;
     for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
     const double tolerance = tolerance_of(*w, w->pairs[k]);
-    if (deepest >= -tolerance) continue;
+    const bool is_apart = deepest >= -tolerance;  // at the end
+    if (is_apart && !may_pass(model, w->pairs[k], collision, *w)) continue;
     const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     const auto speed = [&](const Vec3& p, const Vec3& normal) {
@@ -270,7 +289,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       start = std::min(start, contacts->distance[i]);
       told = std::min(told, contacts->distance[i] + dt * rate);
     });
-    if (deepest >= told - kLateGrowth * tolerance) continue;
+    if (is_apart ? start < kInfinity : deepest >= told - kLateGrowth * tolerance) continue;
     // The points of a patch are where its pressure is, not where it is deepest.
     if (has_patch(model.shapes[a], model.shapes[b]) && is_soft(model.shapes[a], model.shapes[b]))
       is_patch = true;
@@ -293,6 +312,7 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
         continue;
       }
     }
+    if (is_apart) continue;
     const auto shift = [&](int link) -> Vec3 {
       return link == 0 ? Vec3::Zero() : Vec3(w->end.X_WL[link].p - placement.X_WL[link].p);
     };

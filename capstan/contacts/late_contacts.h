@@ -13,6 +13,10 @@
 // and gap_rate such that phi(v) is what it is at the end. The solver goes on from v, with the contacts it
 // had. One point of the world for both bodies: their common momentum is kept.
 //
+// Rods are moved by their own forces, too, which collide() does not know of: thin ones may be on the other
+// side of each other at the end. Pairs with a part of an object that is not a tree, that go by more than they
+// are thick, are followed along their ways (contacts/meet.h) even if they are apart at the end.
+//
 // Limits: where contacts tell the truth, nothing is added and v is the answer. Contacts that were there stay,
 // so that two linearizations of one gap together may forbid a little more than the gap itself does. Shapes
 // that are not convex may slide, without turning, into parts of each other that collide() has no contact

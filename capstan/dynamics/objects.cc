@@ -43,6 +43,32 @@ void solve_in_place(const ObjectMotion& w, double* x) {
   }
 }
 
+// A = E + factor (A - E), block by block; both have the same blocks.
+void go_from(const BlockMatrix& E, double factor, BlockMatrix* A) {
+  for (int j = 0; j < A->num_blocks(); ++j) {
+    for (int e = A->column_start()[j]; e < A->column_start()[j + 1]; ++e) {
+      const int i = A->entry_row()[e], size = A->block_size(i) * A->block_size(j);
+      double* a = A->block(i, j);
+      const double* from = E.entry_block(e);
+      for (int k = 0; k < size; ++k) a[k] = from[k] + factor * (a[k] - from[k]);
+    }
+  }
+}
+
+// Of an exact tangent that is not positive definite and a convex one, which is: the first of
+// exact + part (convex - exact), part = 1/64, 1/32, ..., 1, that has a factor. A rod that is about to buckle,
+// or that contact keeps from it, needs a tangent near the exact one: by the convex one, which leaves out what
+// stress takes from stiffness, each pass would correct less than a hundredth of what is wrong.
+bool factor_between(const BlockMatrix& exact, ObjectMotion& w) {
+  constexpr double kLeastPart = 1.0 / 64;
+  go_from(exact, kLeastPart, &w.factor.matrix);
+  for (double part = kLeastPart;; part *= 2) {
+    if (factor(w)) return true;
+    if (part >= 1) return false;
+    go_from(exact, 2, &w.factor.matrix);
+  }
+}
+
 // |D x|, D = diag(A)^-1/2.
 double scaled_norm(const BlockMatrix& A, const VecX& x) {
   double sum = 0;
@@ -157,8 +183,10 @@ void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
   w.size = object.physics->calc_system(own, w.u, w.m, Tangent::exact, &A);
   w.converged = factor(w);
   if (!w.converged) {
+    thread_local BlockMatrix exact;  // its memory is kept
+    exact = A;
     w.size = object.physics->calc_system(own, w.u, w.m, Tangent::convex, &A);
-    w.converged = factor(w);
+    w.converged = factor_between(exact, w);
   }
   ++w.iterations;
   ++w.version;

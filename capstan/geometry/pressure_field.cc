@@ -71,6 +71,25 @@ void add_box_cells(const Vec3& half, PressureField* field) {
   }
 }
 
+// Of a rod's edge: cells to the four sides.
+void add_flat_segment_cells(const Vec3& half, PressureField* field) {
+  const double H = std::min(half.x(), half.y());
+  field->depth = H;
+  for (int axis = 0; axis < 2; ++axis) {
+    for (const double sign : {-1.0, 1.0}) {
+      const Vec3 outward = sign * Vec3::Unit(axis), beside = Vec3::Unit(1 - axis);
+      PressureCell& cell = begin_cell(-outward / H, half[axis] / H, &field->list);
+      cell.box = {-half, half};
+      (sign > 0 ? cell.box.lower : cell.box.upper)[axis] = sign * (half[axis] - H);
+      add_cell_plane(-outward, 0, &field->list);
+      for (const double side : {-1.0, 1.0}) {
+        add_cell_plane(side * beside - outward, half[1 - axis] - half[axis], &field->list);
+        add_cell_plane(side * Vec3::UnitZ(), half.z(), &field->list);
+      }
+    }
+  }
+}
+
 void add_hull_cells(const ConvexHull& hull, PressureField* field) {
   const Vec3& middle = hull.interior;
   for (int f = 0; f < static_cast<int>(hull.faces.size()); ++f) {
@@ -152,6 +171,11 @@ void set_round(PressureField::Form form, const Vec3& size, const Vec3& half_box,
   field->form = form;
   field->size = size;
   field->box = {-half_box, half_box};
+}
+
+void finish_cells(PressureField* field) {
+  field->tree = make_cell_tree(field->list.cells);
+  for (const PressureCell& cell : field->list.cells) include_box(cell.box, &field->box);
 }
 
 struct FieldMaker {
@@ -267,10 +291,23 @@ std::shared_ptr<const PressureField> make_pressure_field(const Shape& shape, con
   auto field = std::make_shared<PressureField>();
   field->rings = options.rings;
   if (!std::visit(FieldMaker{options, field.get()}, shape)) return nullptr;
-  if (!field->is_round()) {
-    field->tree = make_cell_tree(field->list.cells);
-    for (const PressureCell& cell : field->list.cells) include_box(cell.box, &field->box);
+  if (!field->is_round()) finish_cells(field.get());
+  return field;
+}
+
+std::shared_ptr<const PressureField> make_segment_field(const Shape& shape) {
+  auto field = std::make_shared<PressureField>();
+  field->is_segment = true;
+  if (const auto* capsule = std::get_if<Capsule>(&shape)) {
+    const Vec3 size(capsule->radius, capsule->radius, capsule->half_length);
+    set_round(PressureField::Form::capsule, size, size, field.get());
+    field->depth = capsule->radius;
+    return field;
   }
+  const auto* box = std::get_if<Box>(&shape);
+  if (box == nullptr) return nullptr;
+  add_flat_segment_cells(box->half_size, field.get());
+  finish_cells(field.get());
   return field;
 }
 

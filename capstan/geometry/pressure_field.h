@@ -19,6 +19,8 @@
 //   triangles    of a surface that is rigid: the prism behind each
 //   round        sphere and ellipsoid, e = 1 - |y|, y in the units of the radii; capsule, e = 1 - distance
 //                from the axis / R; cylinder, e = min(R - r, h - |z|) / min(R, h)
+//   segment      a part of a rod: the field of its section, swept along z between two planes. The next part
+//                goes on there, so that e is not 0 at these, and nothing is counted twice in a straight rod
 //
 // Those of round shapes are not linear, and flat facets that are fine enough for any load would be many. So
 // their cells are made for each patch anew, around where it is and as large as it is: see make_round_cells().
@@ -73,10 +75,11 @@ struct PressureField {
   double depth = 0;          // [m] the largest distance from the surface; patches are not deeper
   bool is_solid = true;      // false: a surface without an inside, which can only be rigid
   bool is_convex = true;
-  int rings = 3;  // of round forms
-  Aabb box;       // of the shape
-  CellList list;  // form `cells`
-  CellTree tree;  // over them
+  bool is_segment = false;  // of a rod: open at both ends
+  int rings = 3;            // of round forms
+  Aabb box;                 // of the shape
+  CellList list;            // form `cells`
+  CellTree tree;            // over them
 
   bool is_round() const { return form != Form::cells; }
 };
@@ -107,6 +110,9 @@ struct FieldOptions {
   std::shared_ptr<const TetMesh> tets;
 };
 std::shared_ptr<const PressureField> make_pressure_field(const Shape& shape, const FieldOptions& options);
+
+// The field of an edge of a rod along z, a capsule or a box; null for other sections.
+std::shared_ptr<const PressureField> make_segment_field(const Shape& shape);
 
 // The cells of a round field that may meet what is in the half space n . x >= c (n unit, its frame): cones of
 // flat facets in `rings` rings about the place where n leaves the shape, as wide as that half space cuts it.

@@ -143,6 +143,7 @@ void make_capsule_cells(const PressureField& field, const Vec3& n, double c, Cel
                  add_cell_plane(-Vec3::UnitZ(), h, list);
                });
   }
+  if (field.is_segment) return;
   for (const int side : {-1, 1})
     add_ball(Vec3(0, 0, side * h), Vec3::Constant(R), n, c, field.rings, side, list);
 }

@@ -89,7 +89,9 @@ TidyScene without_idle(Scene given) {
   }
   for (ShapeInstance& shape : scene.shapes) tidy_shape(bodies_with_inertia, &shape);
   for (RodSpec& rod : scene.rods) {
-    if (!rod.collides) forget_contact(&rod);
+    if (rod.collides) continue;
+    forget_contact(&rod);
+    rod.contact.reset();
   }
   for (SoftBodySpec& body : scene.soft_bodies) {
     if (body.collides) continue;

@@ -282,6 +282,7 @@ std::string rod_text(const RodSpec& rod) {
   for (const RodAttachment& a : rod.attachments) attach += (attach.empty() ? "" : ", ") + attachment_text(a);
   if (!attach.empty()) map.add("attach", "[" + attach + "]");
   map.vec3("velocity", rod.velocity, plain.velocity).text("material", rod.material, plain.material);
+  if (rod.contact) map.add("contact", kContactModelNames[static_cast<int>(*rod.contact)]);
   map.flag("collides", rod.collides, true);
   add_bits(rod.group_bits, rod.mask_bits, &map);
   map.scalar("margin", rod.margin, 0);

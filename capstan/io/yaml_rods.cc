@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/io/yaml_parts.h"
+
 namespace capstan {
 namespace {
 
@@ -207,6 +209,7 @@ void read_rod(YamlReader* reader, const YamlNode& node) {
   fields.each("attach", [&](const YamlNode& item) { read_attachment(fields, item, &rod); });
   fields.vec3("velocity", &rod.velocity);
   fields.text("material", &rod.material);
+  if (ContactModel contact; read_contact_model(&fields, &contact)) rod.contact = contact;
   fields.flag("collides", &rod.collides);
   long bits = 1;
   if (fields.integer("group_bits", 0, kMostBits, &bits)) rod.group_bits = static_cast<std::uint64_t>(bits);
@@ -215,7 +218,7 @@ void read_rod(YamlReader* reader, const YamlNode& node) {
   read_color(&fields, &rod.rgba);
   fields.done();
   if (!rod.collides) {
-    for (const char* key : {"material", "group_bits", "mask_bits", "margin"})
+    for (const char* key : {"material", "contact", "group_bits", "mask_bits", "margin"})
       fields.no_effect(key, "the rod does not collide", "remove it");
   }
   if (has_nodes) reader->scene.rods.push_back(std::move(rod));

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include "capstan/geometry/pressure_field.h"
 #include "capstan/model/model.h"
 
 namespace capstan {
 namespace {
 
+constexpr int kPointsOfRound = 4, kPointsOfFlat = 8;                // of the patch of an edge, at most
 constexpr const char *kNatural = ".natural", *kLength = ".length";  // actuators of a rod
 
 std::vector<ModelKeyframe*> keyframes_of(Model* model) {
@@ -22,11 +24,21 @@ std::vector<ModelKeyframe*> keyframes_of(Model* model) {
 
 }  // namespace
 
+bool asks_for_patches(const RodSpec& spec, const Material& material) {
+  return spec.contact.value_or(material.contact) == ContactModel::patch;
+}
+
+bool has_patches(const RodSpec& spec, int material, const Model& model) {
+  return spec.collides && material >= 0 && material < static_cast<int>(model.materials.size()) &&
+         spec.section.type != RodSectionType::ellipse && asks_for_patches(spec, model.materials[material]);
+}
+
 int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int material, Model* model) {
   const int object = add_object(name, rod, model);
   const RodSpec& spec = rod->spec();
   const RodSection& section = spec.section;
   const Vec3 half(0.5 * section.width, 0.5 * section.height, 0);
+  const bool is_patch = has_patches(spec, material, *model);
   for (int i = 0; i < rod->num_edges(); ++i) {
     const double half_length = 0.5 * rod->rest_length(i);
     ShapeInstance shape;
@@ -58,6 +70,11 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
       shape.shape = ConvexMesh{mesh};
     }
     add_carrier_shape(object, i, shape, material, model);
+    if (!is_patch) continue;
+    ModelShape& added = model->shapes.back();
+    added.field = make_segment_field(shape.shape);
+    added.modulus = model->materials[material].elastic_modulus;
+    added.patch_points = section.type == RodSectionType::circle ? kPointsOfRound : kPointsOfFlat;
   }
   if (spec.actuated) {
     const double most = rod->most_natural_factor();

@@ -8,6 +8,7 @@
 #include "capstan/geometry/mesh_bvh.h"
 #include "capstan/geometry/pressure_field.h"
 #include "capstan/geometry/tet_mesh.h"
+#include "capstan/model/add_rod.h"
 #include "capstan/model/add_soft_body.h"
 #include "capstan/model/compiler.h"
 
@@ -139,6 +140,18 @@ void ModelCompiler::compile_patches() {
     if (compile_soft_patch(scene.soft_bodies[i], object)) {
       const Object& o = model.objects[object];
       is_used[model.shapes[model.flexible_shapes[o.flexible_begin]].material] = 1;
+    }
+  }
+  for (const RodSpec& spec : scene.rods) {
+    const auto material = material_index.find(spec.material);
+    if (material == material_index.end() || !spec.collides) continue;
+    if (has_patches(spec, material->second, model)) {
+      is_used[material->second] = 1;
+    } else if (asks_for_patches(spec, model.materials[material->second])) {
+      diagnostics.warning(
+          spec.where,
+          fmt::format("{} touches at points: elliptic sections have no patches", quoted("rod", spec.name)),
+          "give it a round or a rectangular section, or write 'contact: point'");
     }
   }
   for (ModelShape& entry : model.shapes) {

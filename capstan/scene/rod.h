@@ -68,6 +68,7 @@ struct RodSpec {
   Vec3 velocity = Vec3::Zero();  // [m/s] of all nodes that are not held, at the start
   // As ShapeInstance has them.
   std::string material = "default";
+  std::optional<ContactModel> contact;  // absent: as its material says
   bool collides = true;
   std::uint64_t group_bits = 1, mask_bits = 1;
   double margin = 0;  // [m]

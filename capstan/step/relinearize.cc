@@ -7,7 +7,7 @@
 namespace capstan {
 namespace {
 
-constexpr int kMostPasses = 60, kMostHalvings = 12;
+constexpr int kMostPasses = 100, kMostHalvings = 12, kMostDoublings = 10;
 constexpr double kSmallError = 1e-6;  // of the impulses on an object
 // After so many passes: solves that settle friction differ by that much.
 constexpr int kManyPasses = 10;
@@ -16,7 +16,10 @@ constexpr double kTrusted = 0.1;  // of what a tangent changes: its error, where
 constexpr double kSafety = 0.3;   // of the error that is allowed, where an old tangent is expected to lead
 constexpr double kEnough = 1e-3;  // of the promised fall of the potential
 constexpr double kPotentialRoundOff = 1e-12;
-constexpr char kOld = 0, kNew = 1, kShifted = 2;  // of is_new
+constexpr double kFarther = 1.2;  // times the fall so far: that of twice the way, for which it is taken
+constexpr double kProbe = 1e-3;   // of the way: where slopes are taken
+constexpr char kOld = 0, kNew = 1, kShifted = 2;                   // of is_new
+constexpr char kDone = 0, kHalving = 1, kDoubling = 2, kBack = 3;  // of is_searched
 
 // The lowest object of the island.
 int root_of(const Islands& islands, int object) {
@@ -69,6 +72,21 @@ void add_convex_costs(const Problem& problem, const Islands& islands, const VecX
   }
 }
 
+// m(u).d less the slope of the potential along d, of each island that is searched.
+void find_unlike(const TimeStep& step, const Islands& islands, Motion* motion, RelinearizeWorkspace* w) {
+  const int n = step.model.num_objects(), first = static_cast<int>(step.model.trees.size());
+  w->unlike.assign(n, 0.0);
+  for (const double side : {1.0, -1.0}) {
+    w->probe = w->u + side * kProbe * w->d;
+    for (int i = first; i < n; ++i) {
+      const int root = root_of(islands, i);
+      if (w->is_searched[root] == kDone) continue;
+      const double told = calc_tangent_change(step, i, w->u, w->probe, motion);
+      w->unlike[root] += side * (told - calc_potential(step, i, w->probe, *motion)) / (2 * kProbe);
+    }
+  }
+}
+
 // Where the potential falls enough from u to u + alpha (v - u), alpha for each island; moves v there. Islands
 // that are not searched stay where they are.
 void search_along(const TimeStep& step, const Problem& problem, const Islands& islands, Motion* motion,
@@ -79,7 +97,7 @@ void search_along(const TimeStep& step, const Problem& problem, const Islands& i
     sum->assign(n, 0.0);
     add_convex_costs(problem, islands, at, &w->off, &w->change, sum);
     for (int i = first; i < n; ++i) {
-      if (const int root = root_of(islands, i); w->is_searched[root] != 0)
+      if (const int root = root_of(islands, i); w->is_searched[root] != kDone)
         (*sum)[root] += calc_potential(step, i, at, *motion);
     }
   };
@@ -90,35 +108,64 @@ void search_along(const TimeStep& step, const Problem& problem, const Islands& i
   add_convex_costs(problem, islands, *v, &w->off, &w->change, &w->promised);
   for (int i = 0; i < n; ++i) w->promised[i] -= w->at_u[i];
   for (int i = first; i < n; ++i) {
-    if (const int root = root_of(islands, i); w->is_searched[root] != 0)
+    if (const int root = root_of(islands, i); w->is_searched[root] != kDone)
       w->promised[root] += calc_tangent_change(step, i, w->u, *v, motion);
   }
   w->d = *v - w->u;
   w->part.assign(n, 1.0);
+  w->fall.assign(n, 0.0);
   calc(w->u, &w->at_u);
-  for (int k = 0; k <= kMostHalvings; ++k) {
-    bool any = false;
-    calc(*v, &w->at_v);
+  find_unlike(step, islands, motion, w);
+  const auto each = [&](char state, const auto& f) {  // the lowest objects of islands in this state
     for (int i = 0; i < n; ++i) {
-      const int root = root_of(islands, i);
-      if (root != i || w->is_searched[i] == 0) continue;
-      const double fall = w->at_u[i] - w->at_v[i], size = std::abs(w->at_u[i]) + std::abs(w->at_v[i]);
-      const bool enough = fall >= -kEnough * w->part[i] * w->promised[i] - kPotentialRoundOff * size;
-      if (enough || k == kMostHalvings) {
-        w->is_searched[i] = 0;
-        continue;
-      }
-      w->part[i] /= 2;
-      any = true;
+      if (root_of(islands, i) == i && w->is_searched[i] == state) f(i);
     }
-    if (!any) return;
+  };
+  const auto go = [&](char state) {
     for (int i = 0; i < n; ++i) {
       const Object& object = model.objects[i];
       const int root = root_of(islands, i), begin = object.dof_begin, size = object.num_dofs();
-      if (w->is_searched[root] == 0) continue;
+      if (w->is_searched[root] != state) continue;
       v->segment(begin, size) = w->u.segment(begin, size) + w->part[root] * w->d.segment(begin, size);
       w->is_new[i] = object.is_tree() ? kOld : kNew;
     }
+  };
+  const auto fall_of = [&](int i) { return w->at_u[i] - w->at_v[i] - w->part[i] * w->unlike[i]; };
+  bool is_halving = true, is_doubling = false;
+  for (int k = 0; is_halving; ++k) {
+    is_halving = false;
+    calc(*v, &w->at_v);
+    each(kHalving, [&](int i) {
+      w->fall[i] = fall_of(i);
+      const double slack = kPotentialRoundOff * (std::abs(w->at_u[i]) + std::abs(w->at_v[i]));
+      const bool enough = w->fall[i] >= -kEnough * w->part[i] * w->promised[i] - slack;
+      if (enough || k == kMostHalvings) {
+        const bool goes_on = enough && k == 0 && w->fall[i] > slack;
+        w->is_searched[i] = goes_on ? kDoubling : kDone;
+        is_doubling = is_doubling || goes_on;
+        return;
+      }
+      w->part[i] /= 2;
+      is_halving = true;
+    });
+    if (is_halving) go(kHalving);
+  }
+  for (int k = 0; is_doubling; ++k) {
+    is_doubling = false;
+    each(kDoubling, [&](int i) { w->part[i] *= 2; });
+    go(kDoubling);
+    calc(*v, &w->at_v);
+    each(kDoubling, [&](int i) {
+      if (const double fall = fall_of(i); fall > kFarther * w->fall[i] && k < kMostDoublings) {
+        w->fall[i] = fall;
+        is_doubling = true;
+        return;
+      }
+      w->part[i] /= 2;
+      w->is_searched[i] = kBack;
+    });
+    go(kBack);
+    each(kBack, [&](int i) { w->is_searched[i] = kDone; });
   }
 }
 
@@ -144,8 +191,8 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
   for (int pass = 0;; ++pass) {
     if (problem->deadline != nullptr) problem->deadline->check();
     bool any = false, any_searched = false;
-    w->is_new.assign(n, 0);
-    w->is_searched.assign(n, 0);
+    w->is_new.assign(n, kOld);
+    w->is_searched.assign(n, kDone);
     for (int i = first; i < n; ++i) {
       if (is_still(i)) continue;
       ObjectMotion& own = motion_of(model, *motion, i);
@@ -157,7 +204,7 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
       w->is_new[i] = islands.of_object[i] < 0 && is_tangent_enough(e) ? kShifted : kNew;
       if (e.error <= kTrusted * e.change) continue;
       any_searched = true;
-      w->is_searched[root_of(islands, i)] = 1;
+      w->is_searched[root_of(islands, i)] = kHalving;
     }
     if (!any) return -1;
     if (pass == kMostPasses)

@@ -16,7 +16,13 @@
 //
 // Where a tangent errs by more than a tenth of what it changes, the next one is made where the potential
 // falls enough between u and v, found by halving, for each island apart (Armijo's rule with the change that
-// the convex problem promised). Contacts, their laws and Jacobians stay those at the beginning of the step.
+// the convex problem promised), or beyond v, found by doubling, as long as it falls by much more there.
+// Contacts, their laws and Jacobians stay those at the beginning of the step.
+//
+// The frames of a rod's edges go with them by parallel transport. One that comes to the same direction by two
+// ways has turned about itself by the area between them: m(v) is not quite the gradient of a potential, and
+// where edges turn by half a radian in a step the direction d = v - u, in which m tells to go, may be one in
+// which the potential rises. So what is searched is the potential plus (m(u).d - its slope) alpha.
 //
 // Coulomb's law has no potential: each solve settles friction anew, and where many contacts of a rope share a
 // load, it may settle elsewhere each time. After ten passes the bounds of friction stay what they are until
@@ -36,12 +42,14 @@
 namespace capstan {
 
 struct RelinearizeWorkspace {
-  VecX off, change;          // [dofs] scratch
+  VecX off, change, probe;   // [dofs] scratch
   VecX u, d;                 // [dofs] the answer before, where the last tangents were made; v - u
   std::vector<char> is_new;  // [objects] gets a new tangent, or a new m for that it has
   std::vector<char>
       is_searched;  // [objects] at the lowest object of an island: it goes only a part of the way
   std::vector<double> at_u, at_v, promised, part;  // [objects] likewise: potential [J]; alpha
+  std::vector<double> unlike;                      // [objects] likewise: m(u).d - slope of the potential [J]
+  std::vector<double> fall;                        // [objects] likewise: of what is searched, where it is now
 };
 
 // Before the first solve of a step.

@@ -182,6 +182,8 @@ inline std::vector<Case> cases() {
       {"rods/velocity", rope(kRope + "%"), "", ", velocity: [1, 0, 0]"},
       {"rods/stretch", rope(kRope + "%"), "", ", stretch: 0.01"},
       {"rods/collides", rope(kRope + "%"), "", ", collides: false"},
+      {"rods/contact", "materials: [{name: default, contact: patch}]\n" + rope(kRope + "%"), "",
+       ", contact: point"},
       {"rods/group_bits", rope(kRope + "%"), "", ", group_bits: 2, mask_bits: 2"},
       {"rods/mask_bits", rope(kRope + ", group_bits: 2%"), "", ", mask_bits: 2"},
       // options

@@ -124,7 +124,7 @@ TEST(YamlRods, WhatElseMayBeSaid) {
      section: {type: rectangle, width: 0.01, height: 0.002, torsion: polar}, young_modulus: 1e9, density: 900,
      poisson_ratio: 0.3, damping: {alpha: 1, beta: 2}, rest: {curvature: [0.5, 1], twist: 2}, stretch: 0.25,
      angles: [0, 0.1, 0.2, 0.3], fixed_nodes: [first, 2, last], clamped_edges: [first], fixed_angles: [last],
-     velocity: [1, 2, 3], material: default, group_bits: 2, mask_bits: 3, margin: 0.001, color: [1, 0, 0],
+     velocity: [1, 2, 3], material: default, contact: patch, group_bits: 2, mask_bits: 3, margin: 0.001, color: [1, 0, 0],
      attach: [{node: last, body: world, point: [1, 0, 0], stiffness: 100},
               {edge: 1, body: world, pose: {position: [0, 0, 1], rpy_deg: [0, 90, 0]}}]}
 )")
@@ -174,6 +174,7 @@ void expect_same(const RodSpec& a, const RodSpec& b) {
   SAME(group_bits);
   SAME(mask_bits);
   SAME(margin);
+  SAME(contact);
   SAME(rgba);
   ASSERT_EQ(a.attachments.size(), b.attachments.size());
   for (std::size_t i = 0; i < a.attachments.size(); ++i) {
