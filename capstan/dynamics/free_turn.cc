@@ -53,23 +53,37 @@ void begin_free_turn(const Model& model, const State& state, double dt, const Sc
   s.turn.segment<3>(iw) = R * g;
 }
 
-bool center_free_turn(const Model& model, double dt, int t, const VecX& v, Motion* motion) {
+double center_free_turn(const Model& model, double dt, int t, const VecX& v, Motion* motion) {
   constexpr double kEnough = 1e-8;
-  Motion::Scratch& s = *motion->scratch;
-  if (s.turns_freely[t] == 0) return false;
+  const Motion::Scratch& s = *motion->scratch;
+  if (s.turns_freely[t] == 0) return 0;
+  const Tree& tree = model.trees[t];
+  const Link& root = model.links[tree.link_begin];
+  const Mat3 R = root.X_PL.R.transpose() * motion->placement.X_WL[tree.link_begin].R;
+  const Vec3 w = v.segment<3>(tree.dof_begin + 3), before = free_turn(model, *motion, t);
+  Vec3 g;
+  calc_mean_turn(root.inertia, root.inertia * (R.transpose() * (w - before)), dt, &g);
+  const double change = (R * g - before).norm();
+  if (!(change > kEnough * w.norm())) return 0;
+  set_free_turn(model, t, R * g, motion);
+  return change / w.norm();
+}
+
+Vec3 free_turn(const Model& model, const Motion& motion, int t) {
+  if (motion.scratch->turns_freely[t] == 0) return Vec3::Zero();
+  return motion.scratch->turn.segment<3>(model.trees[t].dof_end - 3);
+}
+
+void set_free_turn(const Model& model, int t, const Vec3& g, Motion* motion) {
+  if (motion->scratch->turns_freely[t] == 0) return;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
   const Mat3 R = root.X_PL.R.transpose() * motion->placement.X_WL[tree.link_begin].R;
-  const Vec3 w = v.segment<3>(iw), g = s.turn.segment<3>(iw);
-  Vec3 of_answer;
-  calc_mean_turn(root.inertia, root.inertia * (R.transpose() * (w - g)), dt, &of_answer);
-  const Vec3 change = R * of_answer - g;
-  if (!(change.norm() > kEnough * w.norm())) return false;
+  const Vec3 change = g - free_turn(model, *motion, t);
   motion->v_star.segment<3>(iv) -= cross(change, Vec3(R * root.com));
   motion->v_star.segment<3>(iw) += change;
-  s.turn.segment<3>(iw) += change;
-  return true;
+  motion->scratch->turn.segment<3>(iw) = g;
 }
 
 void end_free_turn(const Model& model, const VecX& q1, double dt, int t, const Motion& motion, VecX* v) {

@@ -33,8 +33,11 @@ void begin_free_turn(const Model& model, const State& state, double dt, const Sc
                      Motion* motion);
 
 // Makes g that of the answer v, where impulses are large and act all the time, as those of loops do: changes
-// v*. True if the answer is another one then.
-bool center_free_turn(const Model& model, double dt, int tree, const VecX& v, Motion* motion);
+// v*. Returns by how much, relative to the angular velocity; 0 where that is nothing to speak of.
+double center_free_turn(const Model& model, double dt, int tree, const VecX& v, Motion* motion);
+// g, in the axes of the dofs; zero, and nothing is set, of trees that do not turn freely.
+Vec3 free_turn(const Model& model, const Motion& motion, int tree);
+void set_free_turn(const Model& model, int tree, const Vec3& g, Motion* motion);
 
 // From w, which has moved the body to q1, to w1, for the same velocity of its centre of mass.
 void end_free_turn(const Model& model, const VecX& q1, double dt, int tree, const Motion& motion, VecX* v);

@@ -104,40 +104,78 @@ void Assembler::add_tie(const ModelConstraint& c, int id) {
   }
 }
 
-bool center_ties(const State& state, const VecX& v, AssemblyWorkspace* workspace, Problem* problem,
-                 std::vector<char>* objects) {
+namespace {
+
+bool is_centered(const Model& model, const ConstraintGroup& group) {
+  if (group.constraint < 0 || group.part_begin == group.part_end) return false;
+  const ModelConstraint& c = model.constraints[group.constraint];
+  return is_rigid(model, c) && is_between_trees(model, c);
+}
+
+void set_curvature(int law, double curvature, AssemblyWorkspace* w, Problem* problem) {
+  problem->laws[law].v_hat -= (curvature - w->curvature[law]) / problem->dt;
+  w->curvature[law] = curvature;
+}
+
+void mark_objects(const Problem& problem, const ConstraintGroup& group, std::vector<char>* objects) {
+  for (int p = group.part_begin; p < group.part_end; ++p) (*objects)[problem.object_of(problem.parts[p])] = 1;
+}
+
+}  // namespace
+
+double center_ties(const State& state, const VecX& v, AssemblyWorkspace* workspace, Problem* problem,
+                   std::vector<char>* objects) {
   constexpr double kEnough = 1e-6, kClosed = 1e-12;  // of the curvature; [m or rad]
+  constexpr double kMost = 2, kSmall = 1e-6;         // likewise: a change that is believed
   const Model& model = *problem->model;
   AssemblyWorkspace& w = *workspace;
   const double dt = problem->dt;
-  bool any = false, is_placed = false;
+  w.q_ahead = state.q;
+  calc_placement_ahead(model, w.constrained_objects, state.q, v, dt, &w.q_ahead, &w.ahead);
+  std::vector<Vec6>& found = w.found_curvature;
+  found.clear();
   for (const ConstraintGroup& group : problem->groups) {
-    if (group.constraint < 0 || group.part_begin == group.part_end) continue;
+    if (!is_centered(model, group)) continue;
     const ModelConstraint& c = model.constraints[group.constraint];
-    if (!is_rigid(model, c) || !is_between_trees(model, c)) continue;
-    if (!is_placed) {
-      w.q_ahead = state.q;
-      calc_placement_ahead(model, w.constrained_objects, state.q, v, dt, &w.q_ahead, &w.ahead);
-      is_placed = true;
+    found.push_back(calc_gap(model, c, w.q_ahead, w.ahead) -
+                    calc_gap(model, c, state.q, problem->motion->placement) -
+                    dt * problem->calc_motion(group, v));
+    double change = 0, before = 0;
+    for (int r = 0; r < group.num_rows; ++r) {
+      const int law = group.law_begin + r;
+      if (std::isinf(problem->laws[law].left)) found.back()[r] = w.curvature[law];  // a wide turn
+      change = std::max(change, std::abs(found.back()[r] - w.curvature[law]));
+      before = std::max(before, std::abs(w.curvature[law]));
     }
-    const Vec6 curvature = calc_gap(model, c, w.q_ahead, w.ahead) -
-                           calc_gap(model, c, state.q, problem->motion->placement) -
-                           dt * problem->calc_motion(group, v);
+    if (!(change <= std::max(kMost * before, kSmall))) return kInfinity;
+  }
+  double largest = 0;
+  int at = 0;
+  for (const ConstraintGroup& group : problem->groups) {
+    if (!is_centered(model, group)) continue;
+    const Vec6& curvature = found[at++];
     bool is_other = false;
     for (int r = 0; r < group.num_rows; ++r) {
-      ScalarLaw& law = problem->laws[group.law_begin + r];
-      double& old = w.curvature[group.law_begin + r];
-      const double change = curvature[r] - old;
-      if (std::isinf(law.left)) continue;  // a wide turn
-      is_other = is_other || std::abs(change) > std::max(kClosed, kEnough * std::abs(curvature[r]));
-      law.v_hat -= change / dt;
-      old = curvature[r];
+      const int law = group.law_begin + r;
+      const double change = std::abs(curvature[r] - w.curvature[law]);
+      if (!(change > std::max(kClosed, kEnough * std::abs(curvature[r])))) continue;
+      set_curvature(law, curvature[r], &w, problem);
+      largest = std::max(largest, change);
+      is_other = true;
     }
-    any = any || is_other;
-    for (int p = group.part_begin; p < group.part_end && is_other; ++p)
-      (*objects)[problem->object_of(problem->parts[p])] = 1;
+    if (is_other) mark_objects(*problem, group, objects);
   }
-  return any;
+  return largest;
+}
+
+void restore_ties(const std::vector<double>& curvature, AssemblyWorkspace* w, Problem* problem,
+                  std::vector<char>* objects) {
+  for (const ConstraintGroup& group : problem->groups) {
+    if (!is_centered(*problem->model, group)) continue;
+    for (int r = 0; r < group.num_rows; ++r)
+      set_curvature(group.law_begin + r, curvature[group.law_begin + r], w, problem);
+    mark_objects(*problem, group, objects);
+  }
 }
 
 }  // namespace capstan

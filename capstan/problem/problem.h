@@ -117,7 +117,8 @@ struct AssemblyWorkspace {
   std::vector<int> constrained_objects;  // that rigid constraints act on
   VecX q_ahead;                          // where these would be with the velocities before the step
   Placement ahead;
-  std::vector<double> curvature;  // [laws] that the gaps of rigid constraints have on the way [m or rad]
+  std::vector<double> curvature;      // [laws] that the gaps of rigid constraints have on the way [m or rad]
+  std::vector<Vec6> found_curvature;  // [those between trees] along an answer
   // Limits that may act, by their gap [m or rad], and dry frictions [N or N m], whose laws are not made yet.
   struct Wanted {
     bool is_limit;
@@ -150,9 +151,13 @@ inline void assemble(const Model& model, const StepData& data, double dt, const 
 
 // Makes rigid constraints between trees anticipate the curvature of the way along v, an answer, in place of
 // that along the velocities before the step; marks the objects they act on whose problem is another one then.
-// True if there are any.
-bool center_ties(const State& state, const VecX& v, AssemblyWorkspace* workspace, Problem* problem,
-                 std::vector<char>* objects);
+// Returns the largest change [m or rad], or 0 where there is none to speak of; infinity, and nothing is
+// changed, where it is more than the curvature itself: near poses in which a loop can fold.
+double center_ties(const State& state, const VecX& v, AssemblyWorkspace* workspace, Problem* problem,
+                   std::vector<char>* objects);
+// Goes back to curvatures that the workspace had, [laws]; marks the objects likewise.
+void restore_ties(const std::vector<double>& curvature, AssemblyWorkspace* workspace, Problem* problem,
+                  std::vector<char>* objects);
 
 // Adds the contacts from group `first_group` on, which are late, to a problem that has all the others. What
 // is there keeps its place: groups and contacts that come in are the last.

@@ -32,7 +32,7 @@ class IslandSolver : private ConvexSolver {
   IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                              std::span<const int> idle, bool has_followed);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
-                       IslandResult* result);
+                       bool is_exact, IslandResult* result);
   double measure_friction();
   bool find_bound_change();
   void leave_base();

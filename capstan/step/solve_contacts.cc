@@ -79,22 +79,43 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
 
 void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope) {
   constexpr int kMostPasses = 8;
-  if (newton.rough || !is_staggered(scheme)) return;
+  constexpr double kContraction = 0.7;
+  if (newton.rough || !is_staggered(scheme) || w.tied_trees.empty()) return;
+  const auto is_still = [&](int tree) { return scope.is_asleep(tree) || w.newton.is_reused[tree] != 0; };
+  const std::vector<double> curvature = w.assembly.curvature;
+  std::vector<Vec3> turns;
+  for (const int tree : w.tied_trees) turns.push_back(free_turn(model, w.motion, tree));
+  double last_turn = kInfinity, last_tie = kInfinity;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     w.centered.assign(model.objects.size(), 0);
     bool any = false;
+    double turn = 0;
     for (const int tree : w.tied_trees) {
-      if (scope.is_asleep(tree) || w.newton.is_reused[tree] != 0) continue;
+      if (is_still(tree)) continue;
+      const double turned = center_free_turn(model, options.dt, tree, w.newton.v, &w.motion);
       w.centered[tree] =
-          center_velocity_terms(model, state, options.dt, scheme, tree, w.newton.v, &w.motion) ||
-          center_free_turn(model, options.dt, tree, w.newton.v, &w.motion);
+          center_velocity_terms(model, state, options.dt, scheme, tree, w.newton.v, &w.motion) || turned > 0;
       any = any || w.centered[tree] != 0;
+      turn = std::max(turn, turned);
     }
-    if (!w.tied_trees.empty())
-      any = center_ties(state, w.newton.v, &w.assembly, &w.problem, &w.centered) || any;
-    if (!any) return;
+    const double tie = center_ties(state, w.newton.v, &w.assembly, &w.problem, &w.centered);
+    const bool diverges =
+        turn > kContraction * last_turn || tie > kContraction * last_tie || tie == kInfinity;
+    if (diverges) {  // it turns too far in a step, or near a pose in which a loop folds
+      for (std::size_t i = 0; i < turns.size(); ++i) {
+        if (is_still(w.tied_trees[i])) continue;
+        set_free_turn(model, w.tied_trees[i], turns[i], &w.motion);
+        w.centered[w.tied_trees[i]] = 1;
+      }
+      restore_ties(curvature, &w.assembly, &w.problem, &w.centered);
+    } else if (!any && tie == 0) {
+      return;
+    }
     reopen_objects(w.problem, w.centered, &w.newton);
     solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
+    if (diverges) return;
+    if (turn > 0) last_turn = turn;
+    if (tie > 0) last_tie = tie;
   }
 }
 

@@ -174,6 +174,36 @@ constraints: [{type: ball, body_a: rotor, point_a: [0, 0, 0], body_b: world, poi
   }
 }
 
+// A parallelogram goes through poses in which all its bars are in line and it could fold: there the ways of an
+// answer tell nothing, and its energy stays.
+TEST(Turns, AParallelogramGoesThroughItsFoldedPoses) {
+  const Scene scene = scene_of(R"(
+options: {gravity: [0, 0, 0]}
+bodies:
+  - name: crank
+    joint: {type: revolute, axis: [0, 1, 0], initial: 0.3, initial_velocity: 3}
+    shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0, 0, 0.1], mass: 0.1, collides: false}
+    children:
+      - name: coupler
+        position: [0, 0, 0.1]
+        joint: {type: revolute, axis: [0, 1, 0], initial: -0.3, initial_velocity: -3}
+        shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0.3, 0, 0], mass: 0.3, collides: false}
+  - name: rocker
+    position: [0.3, 0, 0]
+    joint: {type: revolute, axis: [0, 1, 0], initial: 0.3, initial_velocity: 3}
+    shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0, 0, 0.1], mass: 0.1, collides: false}
+constraints:
+  - {type: ball, body_a: coupler, point_a: [0.3, 0, 0], body_b: rocker, point_b: [0, 0, 0.1]}
+)");
+  for (const double dt : {0.001, 0.002, 0.005, 0.01}) {
+    Simulation run(scene, dt, ContactLaw::coulomb);
+    const double before = calc_mechanics(run.model, run.state).total();
+    run.go(10);
+    EXPECT_NEAR(calc_mechanics(run.model, run.state).total(), before, 1e-3 * before) << dt;
+    EXPECT_NEAR(std::remainder(run.state.q[0] - run.state.q[2], 2 * std::numbers::pi), 0, 1e-3) << dt;
+  }
+}
+
 // The mean of a turn against the turn itself, in a thousand steps of Euler's equations: third order.
 TEST(Turns, TheMeanTurnIsThatOfEulersEquations) {
   const Mat3 I = Vec3(2, 3, 4.5).asDiagonal();
