@@ -80,12 +80,13 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
 void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope) {
   constexpr int kMostPasses = 8;
   constexpr double kContraction = 0.7;
+  constexpr double kSettled = 0.01;  // of the first change: what the tolerance of the solver leaves
   if (newton.rough || !is_staggered(scheme) || w.tied_trees.empty()) return;
   const auto is_still = [&](int tree) { return scope.is_asleep(tree) || w.newton.is_reused[tree] != 0; };
   const std::vector<double> curvature = w.assembly.curvature;
   std::vector<Vec3> turns;
   for (const int tree : w.tied_trees) turns.push_back(free_turn(model, w.motion, tree));
-  double last_turn = kInfinity, last_tie = kInfinity;
+  double last_turn = kInfinity, last_tie = kInfinity, first_turn = 0, first_tie = 0;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     w.centered.assign(model.objects.size(), 0);
     bool any = false;
@@ -99,8 +100,11 @@ void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope)
       turn = std::max(turn, turned);
     }
     const double tie = center_ties(state, w.newton.v, &w.assembly, &w.problem, &w.centered);
+    if (first_turn == 0) first_turn = turn;
+    if (first_tie == 0) first_tie = tie;
+    const bool ends = turn > kContraction * last_turn || tie > kContraction * last_tie;
     const bool diverges =
-        turn > kContraction * last_turn || tie > kContraction * last_tie || tie == kInfinity;
+        tie == kInfinity || (ends && (turn > kSettled * first_turn || tie > kSettled * first_tie));
     if (diverges) {  // it turns too far in a step, or near a pose in which a loop folds
       for (std::size_t i = 0; i < turns.size(); ++i) {
         if (is_still(w.tied_trees[i])) continue;
@@ -113,7 +117,7 @@ void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope)
     }
     reopen_objects(w.problem, w.centered, &w.newton);
     solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
-    if (diverges) return;
+    if (diverges || ends) return;
     if (turn > 0) last_turn = turn;
     if (tie > 0) last_tie = tie;
   }

@@ -174,8 +174,8 @@ constraints: [{type: ball, body_a: rotor, point_a: [0, 0, 0], body_b: world, poi
   }
 }
 
-// A parallelogram goes through poses in which all its bars are in line and it could fold: there the ways of an
-// answer tell nothing, and its energy stays.
+// A parallelogram goes through poses in which all its bars are in line and it could fold: there the ways of
+// an answer tell nothing, and its energy stays.
 TEST(Turns, AParallelogramGoesThroughItsFoldedPoses) {
   const Scene scene = scene_of(R"(
 options: {gravity: [0, 0, 0]}
