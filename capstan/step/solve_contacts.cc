@@ -83,8 +83,10 @@ void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope)
   constexpr double kSettled = 0.01;  // of the first change: what the tolerance of the solver leaves
   if (newton.rough || !is_staggered(scheme) || w.tied_trees.empty()) return;
   const auto is_still = [&](int tree) { return scope.is_asleep(tree) || w.newton.is_reused[tree] != 0; };
-  const std::vector<double> curvature = w.assembly.curvature;
-  std::vector<Vec3> turns;
+  thread_local std::vector<double> curvature;  // to go back to
+  thread_local std::vector<Vec3> turns;
+  curvature = w.assembly.curvature;
+  turns.clear();
   for (const int tree : w.tied_trees) turns.push_back(free_turn(model, w.motion, tree));
   double last_turn = kInfinity, last_tie = kInfinity, first_turn = 0, first_tie = 0;
   for (int pass = 0; pass < kMostPasses; ++pass) {
