@@ -53,6 +53,7 @@ void resize(int size, Contacts* c) {
   c->normal.resize(size);
   c->distance.resize(size);
   c->gap_rate.resize(size);
+  c->drift_rate.resize(size);
   c->feature.resize(size);
   c->material.resize(size);
   c->kind.resize(size);
@@ -87,7 +88,7 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
   c->p_WC[i] = p_WC;
   c->normal[i] = p.normal;
   c->distance[i] = p.distance;
-  c->gap_rate[i] = 0;
+  c->gap_rate[i] = c->drift_rate[i] = 0;
   c->feature[i] = p.feature;
   c->material[i] = material;
   c->kind[i] = kind;
@@ -97,7 +98,8 @@ void set_contact(const Model& model, int shape_a, int shape_b, const ContactPoin
 void copy_contact(int from, ContactRows rows, int to, Contacts* c) {
   const auto copy = [&](auto& list) { list[to] = list[from]; };
   copy(c->shape_a), copy(c->shape_b), copy(c->link_a), copy(c->link_b), copy(c->p_WC), copy(c->normal);
-  copy(c->distance), copy(c->gap_rate), copy(c->feature), copy(c->material), copy(c->kind);
+  copy(c->distance), copy(c->gap_rate), copy(c->drift_rate), copy(c->feature), copy(c->material),
+      copy(c->kind);
   copy(c->is_reused);
   c->rows[to] = rows;
 }

@@ -67,6 +67,7 @@ struct Contacts {
   std::vector<Vec3> normal;            // unit, from a to b, world
   std::vector<double> distance;        // [m] negative when overlapping
   std::vector<double> gap_rate;        // [m/s] at which the gap changes besides the velocity along the normal
+  std::vector<double> drift_rate;      // the part of it by impacts in the middle of the step (step/bounce.h)
   std::vector<std::uint32_t> feature;  // persists from step to step, unique within a pair of shapes
   std::vector<ContactMaterial> material;
   std::vector<ContactKind> kind;

@@ -285,7 +285,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     bool is_patch = false;
     each_contact(model, *contacts, a, b, [&](int i) {
       is_patch = is_patch || contacts->material[i].area > 0;
-      const double rate = speed(contacts->p_WC[i], contacts->normal[i]) + contacts->gap_rate[i];
+      const double rate =
+          speed(contacts->p_WC[i], contacts->normal[i]) + contacts->gap_rate[i] - contacts->drift_rate[i];
       start = std::min(start, contacts->distance[i]);
       told = std::min(told, contacts->distance[i] + dt * rate);
     });

@@ -99,15 +99,15 @@ void each_contact(const Model& model, const Contacts& c, int shape_a, int shape_
 // Whether a collider that goes by `way` [m] in the step is so fast that there may be late contacts.
 bool is_fast(double way, const LateWorkspace& workspace);
 
-// Finds the pairs that the velocities v may have made deeper than `contacts` tell. `collision` is what they
-// were found with, at `placement`; objects may be asleep as in collide(). Pairs that were looked at in this
-// step and go where they went then are left out.
+// Finds the pairs that the velocities v, with the drift of bounces, may have made deeper than `contacts`
+// tell. `collision` is what they were found with, at `placement`; objects may be asleep as in collide().
+// Pairs that were looked at in this step and go where they went then are left out.
 bool find_late_pairs(const Model& model, const Placement& placement, const VecX& v, double dt,
                      const Contacts& contacts, const StageScope& scope, CollisionWorkspace* collision,
                      LateWorkspace* workspace);
 
 // Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
-// any.
+// any. Their gap_rate has no drift yet.
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
                        const CollisionWorkspace& collision, LateWorkspace* workspace, Contacts* contacts);
 

@@ -65,7 +65,10 @@ class Rod : public Physics {
   RodEdge edge(const ConstVector& q, int i) const;
   double reference_twist(const ConstVector& q, int joint) const { return q[twist_begin() + joint]; }
   double tension(const ConstVector& q, int edge) const;  // elastic [N]
-  Vec3 strain(const ConstVector& q, int joint) const;    // (kappa_1, kappa_2, tau), over rest_span()
+  // Which part of the turn of an edge in a step, made on a curved way along the rod, its forces have turned
+  // with: the rest is given back (rod_swing.cc).
+  double calc_turned_share(const ConstVector& q, const ConstVector& v, int edge, double dt) const;
+  Vec3 strain(const ConstVector& q, int joint) const;  // (kappa_1, kappa_2, tau), over rest_span()
   double rest_length(int edge) const { return rest_length_[edge]; }
   double first_rest_length(int edge) const;  // [m] that it was made with
   double wave_speed() const;                 // [m/s] of stretch

@@ -99,4 +99,16 @@ std::span<const Vec3> Rod::calc_swing(const ObjectStep& step) const {
   return {s.force.data(), static_cast<std::size_t>(n)};
 }
 
+// S of a rod that turns by the same angle from edge to edge, which its Laplacian has as an eigenvalue.
+double Rod::calc_turned_share(const ConstVector& q, const ConstVector& v, int i, double dt) const {
+  if (i == 0 || i + 1 >= num_edges()) return 1;
+  const Vec3 e = node(q, after(i)) - node(q, i), way = dt * (node(v, after(i)) - node(v, i));
+  const double L = length_factor(q) * rest_length_[i];
+  const double T = spec_.young_modulus * section_.area * (std::min(e.norm(), Vec3(e + way).norm()) / L - 1);
+  if (!(T > 0)) return 1;
+  const auto direction = [&](int k) { return Vec3(node(q, after(k)) - node(q, k)).normalized(); };
+  const double angle = 0.5 * (direction(i + 1) - direction(i - 1)).norm();
+  return 1 - kGivenBack / (1 + T * dt * dt / (inertia_[4 * i] * L) * angle * angle / kFastest);
+}
+
 }  // namespace capstan

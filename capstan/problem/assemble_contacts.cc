@@ -7,6 +7,7 @@ namespace capstan {
 namespace {
 
 constexpr int kTreesInBlock = 64, kGroupsInBlock = 4;  // for one thread at a time
+constexpr double kOfSigma = 0.01;                      // for contacts of what is not rigid
 
 }  // namespace
 
@@ -111,7 +112,8 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& gr
     const Vec3 W_c = bodies ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
                             : Vec3((X * W).cwiseProduct(X).rowwise().sum());
     const bool is_turned = contacts.link_a[i] != contacts.link_a[group.contact_begin];
-    set_contact_law(i, R, X, X * U0, W_c, is_turned ? Vec3(-sticking_bias) : sticking_bias);
+    set_contact_law(i, R, X, X * U0, W_c, is_turned ? Vec3(-sticking_bias) : sticking_bias,
+                    {contacts.normal[i]});
   }
 }
 
@@ -123,13 +125,15 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_alone(const ConstraintGroup& gr
   const int i = group.contact_begin;
   const auto [link_a, link_b] = links_of(i);
   const double sign = contacts.link_a[i] == link_a ? 1 : -1;
-  const Mat3 R = frame_from_z(contacts.normal[i]);
+  const Lean lean = calc_lean(i);
+  const Mat3 R = frame_from_z(lean.normal);
   // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
   const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
                      is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) &&
                      is_sphere(contacts.shape_b[i]);
   const Vec3 to_b = apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
-  const Vec3 p_a = contacts.p_WC[i] - to_b, p_b = contacts.p_WC[i] + to_b;
+  const Vec3 p_a = contacts.p_WC[i] - to_b + (is_tree(link_a) ? lean.shift : Vec3(Vec3::Zero()));
+  const Vec3 p_b = contacts.p_WC[i] + to_b + (is_tree(link_b) ? lean.shift : Vec3(Vec3::Zero()));
   add_motion(group, link_a, p_a, -sign, R);
   add_motion(group, link_b, p_b, sign, R);
   const Vec6 U0 = sign * (link_motion(link_b, p_b) - link_motion(link_a, p_a));
@@ -138,12 +142,12 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_alone(const ConstraintGroup& gr
   set_contact_law(i, R, X, R.transpose() * U0.tail<3>(),
                   delassus.has_bodies_only(group) ? delassus.calc_of_bodies(group, contacts.p_WC[i], R)
                                                   : delassus.calc_diagonal(group),
-                  calc_sticking_bias(i));
+                  lean.of_sticking * calc_sticking_bias(i), lean);
 }
 
 // v0 is the contact's velocity before the step, W the diagonal of its Delassus estimate.
 void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
-                                const Vec3& sticking_bias_W) {
+                                const Vec3& sticking_bias_W, const Lean& lean) {
   const ContactOptions& o = problem.options;
   const ContactMaterial& m = contacts.material[i];
   ContactInput in;
@@ -168,6 +172,7 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   // Others have their gap from where they lead.
   if (contacts.kind[i] != ContactKind::touching && contacts.kind[i] != ContactKind::ahead)
     sticking_bias.z() = 0;
+  if (lean.any) sticking_bias.z() = lean.gap_rate;
   in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                              surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));
   in.bias.z() = contacts.gap_rate[i];
@@ -178,7 +183,9 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   in.w_n = std::max(W.z(), 1e-18);
   in.w_t = std::max((W.x() + W.y()) / 2, 1e-18);
   in.dt = dt;
-  in.sigma = o.sigma;
+  // Parts of rods and soft bodies are light for what loads them: they would creep.
+  const bool is_light = !is_tree(contacts.link_a[i]) || !is_tree(contacts.link_b[i]);
+  in.sigma = is_light && model.options.follow_paths ? kOfSigma * o.sigma : o.sigma;
   in.beta = o.beta;
   in.recovery_speed = o.recovery_speed;
   problem.contacts[i] = make_contact(o.law, o.normal_law, in);

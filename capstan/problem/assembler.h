@@ -94,6 +94,20 @@ struct Assembler {
   // laws/recovery.h allows.
   void bound_recovery(double phi, double error, ScalarLaw* law) const;
 
+  // --- Normals at the end of the step (assemble_lean.cc) ---
+
+  struct Lean {
+    Vec3 normal;                // from link_a to link_b
+    double gap_rate = 0;        // [m/s] of the gap besides the velocity along it
+    bool any = false;           // or it is that of the beginning
+    Vec3 shift = Vec3::Zero();  // [m] from the point to where the body is touched
+    double of_sticking = 1;     // times calc_sticking_bias()
+  };
+  Lean calc_lean(int contact) const;
+  bool is_free(int link) const;  // whether it floats with its tree
+  Vec3 calc_curving(int shape, int link, const Vec3& p_W, const Vec3& normal, double away,
+                    const Vec3& u) const;
+
   // --- Contacts (assemble_contacts.cc) ---
 
   bool is_reused(int group) const;
@@ -103,7 +117,7 @@ struct Assembler {
   bool is_sphere(int shape) const;
   void make_contact_alone(const ConstraintGroup& group);
   void set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
-                       const Vec3& sticking_bias_W);
+                       const Vec3& sticking_bias_W, const Lean& lean);
   Vec3 surface_velocity(int id, const Vec3& p_W) const;
   bool has_turning(int begin, int end) const;  // assemble_turning.cc
   void declare_turn(ConstraintGroup* group, int link, const Vec3& p_W);

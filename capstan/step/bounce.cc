@@ -62,21 +62,20 @@ Touch find_touch(const Gap& gap, double theta_vq, double dt) {
 }
 
 // What it takes to go on from the ground at speed `up`: the rate at the end of the step, and which part of
-// the displacement by the change of velocity is to be taken back. Off what stands, the impulse comes when
-// they meet, and moves the body for what is left of the step. Between bodies that move, a rate does it alone,
-// so that all of a chain of impacts have it, if the parabola with it, at the end of the step, comes from the
-// ground at that speed; not if the gap is wider at the beginning than it will ever be again.
+// the displacement by the change of velocity is to be taken back, because the impulse comes when they meet
+// and moves the bodies for what is left of the step. Explicit Euler has no such displacement: there the rate
+// is that of the parabola which, at the end of the step, comes from the ground at that speed.
 struct Rebound {
   double rate, idle_part;
 };
 
-Rebound find_rebound(const Gap& gap, const Touch& touch, double up, bool off_world, double theta_vq,
-                     double dt) {
+Rebound find_rebound(const Gap& gap, const Touch& touch, double up, double theta_vq, double dt) {
   const double a = gap.acceleration, c = offset(theta_vq, a, dt);
-  const double without = gap.phi - touch.ground + dt * ((1 - theta_vq) * gap.rate0 + gap.drift);
-  const double square = 0.25 * a * a * dt * dt - c * c + up * up - 2 * a * without;
-  const double alone = square > 0 ? std::sqrt(square) - 0.5 * a * dt : 0;
-  if ((alone > 0 && !off_world) || theta_vq == 0) return {std::max(0.0, alone), 0};
+  if (theta_vq == 0) {
+    const double without = gap.phi - touch.ground + dt * (gap.rate0 + gap.drift);
+    const double square = 0.25 * a * a * dt * dt - c * c + up * up - 2 * a * without;
+    return {square > 0 ? std::max(0.0, std::sqrt(square) - 0.5 * a * dt) : 0, 0};
+  }
   double end = touch.ground + up * touch.left - 0.5 * a * touch.left * touch.left;
   double rate = up - a * touch.left + c;
   if (end < touch.ground) end = touch.ground, rate = 0;  // it is back already: there it lies
@@ -90,7 +89,7 @@ ContactData make_impact(const Problem& problem, int i, double before, double aft
   const ContactData& from = problem.contacts[i];
   const Vec3 mass = problem.contact_mass[i];
   ContactData d;
-  d.bias = from.bias;
+  d.bias = Vec3(from.bias.x(), from.bias.y(), 0);  // rates of gaps are told without what changes them besides
   d.normal = problem.is_point(i) ? NormalData{after, kStiffness * mass.z(), 0, 0} : from.normal;
   d.mu_xx = from.mu_xx, d.mu_xy = from.mu_xy, d.mu_yy = from.mu_yy;
   const double mu = std::max(from.mu_xx, from.mu_yy);
@@ -249,10 +248,65 @@ void add_drift(const Model& model, const Problem& problem, int part, const VecX&
   }
 }
 
+// What lies or slides on something does not move as free motion has it but, as a rule, as in the last step:
+// w->v_borne is what to add to velocities of contacts for that.
+void find_borne(const Model& model, const Contacts& contacts, const VecX& acceleration,
+                const Problem& problem, BounceWorkspace* w) {
+  constexpr double kOfFree = 2;  // a larger acceleration was that of an impact
+  w->borne.setZero(model.num_velocities());
+  for (int i = 0; i < contacts.size(); ++i) {
+    if (contacts.kind[i] != ContactKind::touching) continue;
+    for (const int link : {contacts.link_a[i], contacts.link_b[i]}) {
+      if (link == 0) continue;
+      const Object& object = model.objects[model.links[link].object];
+      const auto of = [&](const VecX& x) { return x.segment(object.dof_begin, object.num_dofs()); };
+      const double dt = problem.dt, free = (of(w->v_free) - of(problem.v0)).norm();
+      if (dt * of(acceleration).norm() > kOfFree * free) continue;
+      w->borne.segment(object.dof_begin, object.num_dofs()) =
+          of(problem.v0) + dt * of(acceleration) - of(w->v_free);
+    }
+  }
+  calc_contact_velocities(problem, w->borne, &w->v_borne);
+}
+
+// Impacts of a body come one after the other: those that another one of it comes before wait for the next
+// round, and are looked at again then.
+void keep_first(const Model& model, double dt, const Contacts& contacts, BounceWorkspace* w) {
+  constexpr double kTogether = 0.05;  // of the step
+  using Impact = BounceWorkspace::Impact;
+  w->most_left.assign(model.objects.size(), 0);
+  const auto each_object = [&](const Impact& x, const auto& f) {
+    for (const int link : {contacts.link_a[x.contact], contacts.link_b[x.contact]})
+      if (link != 0) f(w->most_left[model.links[link].object]);
+  };
+  for (const Impact& x : w->impacts) each_object(x, [&](double& left) { left = std::max(left, x.left); });
+  std::erase_if(w->impacts, [&](const Impact& x) {
+    bool waits = false;
+    each_object(x, [&](double left) { waits = waits || x.left < left - kTogether * dt; });
+    return waits;
+  });
+}
+
+// Gaps of the contacts from `begin` on change by the drift, too. Drift moves, but it is no speed: laws with
+// phi + (dt + tau) v see only dt of it.
+void add_drift_rates(int begin, int end, const VecX& drift, Contacts* contacts, Problem* problem,
+                     BounceWorkspace* w) {
+  if (drift.size() == 0 || begin >= end) return;
+  calc_contact_velocities(*problem, drift, &w->v_drift);
+  const bool looks_beyond = traits(acting_normal_law(problem->options)).relaxes;
+  const double dt = problem->dt;
+  for (int i = begin; i < end; ++i) {
+    const double tau = contacts->material[i].relaxation_time, rate = w->v_drift[i].z();
+    contacts->gap_rate[i] += rate;
+    contacts->drift_rate[i] += rate;
+    problem->contacts[i].bias.z() += looks_beyond ? dt / (dt + (tau < 0 ? dt : tau)) * rate : rate;
+  }
+}
+
 }  // namespace
 
-int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* all_contacts, Motion* motion,
-           Problem* whole, BounceWorkspace* workspace) {
+int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, bool is_first,
+           Contacts* all_contacts, Motion* motion, Problem* whole, BounceWorkspace* workspace) {
   BounceWorkspace& w = *workspace;
   const Problem& problem = *whole;
   const Contacts& contacts = *all_contacts;
@@ -269,8 +323,11 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
     w.is_moved.assign(model.objects.size(), false);
   }
   if (w.newton.solvers == nullptr) w.newton = make_newton_workspace(model);
+  if (!is_first) add_drift_rates(w.num_known, contacts.size(), w.drift, all_contacts, whole, &w);
+  w.num_known = contacts.size();
   calc_contact_velocities(problem, problem.v0, &w.v_before);
   calc_contact_velocities(problem, w.v_free, &w.v_led);
+  find_borne(model, contacts, acceleration, problem, &w);
   w.new_drift.setZero(model.num_velocities());
   int rounds = 0;
   for (; rounds < kMostRounds; ++rounds) {
@@ -288,9 +345,9 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         Gap gap;
         gap.phi = contacts.distance[i];
         gap.rate0 = w.v_before[i].z();
-        gap.rate = w.v[i].z();
+        gap.rate = w.v[i].z() + w.v_borne[i].z();
         gap.drift = contacts.gap_rate[i] + w.v_drift[i].z();
-        gap.acceleration = (w.v_before[i].z() - w.v_led[i].z()) / dt;
+        gap.acceleration = (w.v_before[i].z() - w.v_led[i].z() - w.v_borne[i].z()) / dt;
         if (gap.rate >= 0) continue;
         const Touch touch = find_touch(gap, theta, dt);
         const double slowest = kOfGravity * std::abs(gap.acceleration) * dt;
@@ -304,20 +361,21 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         BounceWorkspace::Impact impact;
         impact.contact = i;
         impact.group = g;
-        impact.before = gap.rate;
+        impact.before = w.v[i].z();
+        impact.left = touch.left;
         impact.acceleration = gap.acceleration;
-        const bool off_world = contacts.link_a[i] == 0 || contacts.link_b[i] == 0;
         for (int k = 0; k < 3; ++k) {
           const double e = kParts[k] * m.restitution;
-          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, off_world, theta, dt)
+          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, theta, dt)
                                         : Rebound{std::min(0.0, -gap.phi / dt - gap.drift), 0};
-          impact.after[k] = rebound.rate;
+          impact.after[k] = rebound.rate - w.v_borne[i].z();
           impact.idle_part[k] = rebound.idle_part;
         }
         w.impacts.push_back(impact);
       }
     }
     if (w.impacts.empty()) break;
+    keep_first(model, dt, contacts, &w);
     add_supports(model, problem, contacts, &w);
     std::vector<char>& takes_part = w.takes_part;
     NewtonOptions options;
@@ -334,7 +392,7 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
         const BounceWorkspace::Impact& x = w.impacts[k];
         const Vec3 &before = w.v[x.contact], &gamma = w.newton.impulse[k], &bias = w.problem.contacts[k].bias;
         Vec3 mean = 0.5 * (before + w.v_after[k]) + Vec3(bias.x(), bias.y(), 0);
-        mean.z() += x.acceleration * dt * (0.5 - x.idle_part[part]);
+        mean.z() += w.v_borne[x.contact].z() + x.acceleration * dt * (0.5 - x.idle_part[part]);
         work += gamma.dot(mean);
         size += std::abs(gamma.dot(before));
       }
@@ -347,14 +405,7 @@ int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* al
     for (std::size_t t = 0; t < takes_part.size(); ++t) w.is_moved[t] = w.is_moved[t] || takes_part[t];
   }
   if (rounds == 0) return 0;
-  calc_contact_velocities(problem, w.new_drift, &w.v_drift);
-  const bool looks_beyond = traits(acting_normal_law(problem.options)).relaxes;
-  for (int i = 0; i < contacts.size(); ++i) {
-    const double tau = contacts.material[i].relaxation_time, drift = w.v_drift[i].z();
-    all_contacts->gap_rate[i] += drift;
-    // Drift moves, but it is no speed: laws with phi + (dt + tau) v see only dt of it.
-    whole->contacts[i].bias.z() += looks_beyond ? dt / (dt + (tau < 0 ? dt : tau)) * drift : drift;
-  }
+  add_drift_rates(0, contacts.size(), w.new_drift, all_contacts, whole, &w);
   if (w.drift.size() == 0) w.drift.setZero(model.num_velocities());
   w.drift += w.new_drift;
   return rounds;

@@ -12,17 +12,16 @@
 // or lose height by where in the step that is. With u the speed at first touch, found from the gap phi and
 // the acceleration a of the free motion,
 //
-//   u^2 = u0^2 + 2 a phi,    v+ such that the parabola that goes on comes from the ground at e u
+//   u^2 = u0^2 + 2 a phi,    v+ = that of the parabola that leaves the ground at e u, at the end of the step
 //
 // (bounce.cc has the formulas for each scheme), so that a ball rebounds to e^2 of its height at any time step
-// and any stiffness. For small e no velocity does that: the ball is higher at the beginning of the step than
-// it will be again. Then positions follow: an impulse late in the step moves bodies for what is left of it
-// only; what the scheme would move them besides is taken back by the drift, a velocity that positions of this
-// step have and the state has not. What is hit and lies on something without restitution has that behind
-// itself in the same round. Where Newton's restitution and friction would make energy together, e is taken
-// smaller for that round. Limits: e = 0, or slower than the threshold or than twice what gravity makes in a
-// step: nothing is done; e = 1 without friction: energy is kept. Explicit Euler, which moves bodies by old
-// velocities, has no drift.
+// and any stiffness, and bodies turn back where they touch: an impulse late in the step moves them for what
+// is left of it only; what the scheme would move them besides is taken back by the drift, a velocity that
+// positions of this step have and the state has not. Of the impacts of a body the first comes first. What is
+// hit and lies on something without restitution has that behind itself in the same round. Where Newton's
+// restitution and friction would make energy together, e is taken smaller for that round. Limits: e = 0, or
+// slower than the threshold or than twice what gravity makes in a step: nothing is done; e = 1 without
+// friction: energy is kept. Explicit Euler, which moves bodies by old velocities, has no drift.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -40,14 +39,18 @@ struct BounceWorkspace {
     int contact = 0, group = 0;  // of the whole problem
     bool is_support = false;     // what is hit lies on it
     double before = 0;           // [m/s] rate of the gap
+    double left = 0;             // [s] of the step after the touch
     double after[3] = {};        // wanted; with e, e/2, 0
     double idle_part[3] = {};    // of the step's displacement by the change of velocity: before the touch
     double acceleration = 0;     // [m/s^2] at which free motion closes the gap
   };
   std::vector<Impact> impacts;
+  int num_known = 0;      // contacts of the last call
+  VecX borne;             // [dofs] what bears bodies adds to their free velocities, as far as it is known
   VecX drift, new_drift;  // [dofs] of positions in this step; of all calls (empty: none), and of the last one
   std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
-  std::vector<Vec3> v_drift;             // [contacts] of new_drift
+  std::vector<Vec3> v_drift, v_borne;    // [contacts] of new_drift, of borne
+  std::vector<double> most_left;         // [objects] of its impacts [s]
   std::vector<Vec2> idle_sum;            // [objects] normal impulse, and its idle part
   std::vector<Vec3> v_after;             // [contacts of a round]
   std::vector<char> takes_part;          // [objects] in a round
@@ -61,8 +64,8 @@ void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<
 // After assemble(), and once more whenever contacts were added: changes the motion's v*, and the rates at
 // which gaps change besides. Contacts that will bounce in a later step get no impulse in this one, whatever
 // their law. Returns the number of rounds.
-int bounce(const Model& model, const Scheme& scheme, bool is_first, Contacts* contacts, Motion* motion,
-           Problem* problem, BounceWorkspace* workspace);
+int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, bool is_first,
+           Contacts* contacts, Motion* motion, Problem* problem, BounceWorkspace* workspace);
 // The velocity that moves positions in this step, when the state's is v: v itself, or `sum`.
 const VecX& moving_velocity(const BounceWorkspace& workspace, const VecX& v, double theta_vq, VecX* sum);
 

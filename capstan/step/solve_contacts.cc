@@ -42,11 +42,11 @@ bool revise_contacts(const StepRun& run, const StageScope& scope) {
   const Model& model = run.model;
   const double dt = run.options.dt;
   Workspace& w = run.w;
+  w.next.v = moving_velocity(w.bounce, w.newton.v, 1, &w.v_moving);
   const bool any_late =
-      find_late_pairs(model, w.motion.placement, w.newton.v, dt, w.contacts, scope, &w.collision, &w.late);
-  w.next.v = moving_velocity(w.bounce, w.newton.v, 1, &w.v_moving);  // which withdrawn contacts change
+      find_late_pairs(model, w.motion.placement, w.next.v, dt, w.contacts, scope, &w.collision, &w.late);
   const bool withdrawn = withdraw_contacts(model, w.collision, w.late, traits(run.options.contact.law).glides,
-                                           &w.withdraw, &w.contacts, &w.problem, &w.newton);
+                                           w.next.v, &w.withdraw, &w.contacts, &w.problem, &w.newton);
   if (!any_late) return withdrawn;
   w.next.q = run.state.q;
   move_to_end(run, w.late.objects, scope.threads);
@@ -139,7 +139,7 @@ bool StepRun::solve_contacts() {
     return true;
   }
   w.rigid.reset();
-  report.bounce_rounds = bounce(model, scheme, true, &w.contacts, &w.motion, &w.problem, &w.bounce);
+  report.bounce_rounds = bounce(model, scheme, state.a, true, &w.contacts, &w.motion, &w.problem, &w.bounce);
   report.times.assemble += watch.lap();
 
   begin_late_contacts(&w.late);
@@ -163,7 +163,7 @@ bool StepRun::solve_contacts() {
       if (wake_touched(model, w.contacts, &w.sleep)) return false;
       add_late_contacts(data, groups, scope, &w.assembly, &w.problem);
       add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
-      bounced = bounce(model, scheme, false, &w.contacts, &w.motion, &w.problem, &w.bounce);
+      bounced = bounce(model, scheme, state.a, false, &w.contacts, &w.motion, &w.problem, &w.bounce);
       report.bounce_rounds += bounced;
       report.times.assemble += watch.lap();
     }

@@ -156,7 +156,8 @@ struct Withdrawal {
     Told told{contacts.normal[pair[0].contact]};
     for (const Entry& entry : pair)
       told.gap = std::min(
-          told.gap, contacts.distance[entry.contact] + problem.dt * contacts.gap_rate[entry.contact] +
+          told.gap, contacts.distance[entry.contact] +
+                        problem.dt * (contacts.gap_rate[entry.contact] - contacts.drift_rate[entry.contact]) +
                         calc_opening(A0, B0, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
     const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
     if (meeting.kind == Meeting::Kind::along) return false;
@@ -185,10 +186,10 @@ struct Withdrawal {
 }  // namespace
 
 bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
-                       bool glides, WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
-                       NewtonWorkspace* newton) {
+                       bool glides, const VecX& v_moving, WithdrawWorkspace* workspace, Contacts* contacts,
+                       Problem* problem, NewtonWorkspace* newton) {
   Withdrawal x{model, collision, late, glides, *workspace, *contacts, *problem, *newton};
-  workspace->v = newton->v;
+  workspace->v = v_moving;
   x.list_entries();
   workspace->groups.clear();
   bool any = false;

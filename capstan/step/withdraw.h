@@ -31,7 +31,7 @@ struct WithdrawWorkspace {
 // and the answer are changed accordingly, and contacts that took the place of others are the last groups of
 // `contacts`, not yet in the problem.
 bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
-                       bool glides, WithdrawWorkspace* workspace, Contacts* contacts, Problem* problem,
-                       NewtonWorkspace* newton);
+                       bool glides, const VecX& v_moving, WithdrawWorkspace* workspace, Contacts* contacts,
+                       Problem* problem, NewtonWorkspace* newton);
 
 }  // namespace capstan

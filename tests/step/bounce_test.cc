@@ -236,6 +236,34 @@ TEST(Bounce, TwoBallsMeet) {
   }
 }
 
+// Balls in space turn back where they touch, whenever in a step that is, and impacts of one step come in
+// their order: the first ball stops where it meets the second, that one 2 mm farther, where it meets the
+// third.
+TEST(Bounce, BodiesTurnBackWhereTheyTouch) {
+  for (const double dt : {0.01, 0.005, 0.001}) {
+    for (const double way : {0.4, 0.404, 0.411, 0.423}) {
+      Scene scene;
+      Material m;
+      m.name = "default";
+      m.restitution = 1;
+      scene.materials = {m};
+      scene.options.gravity.setZero();
+      const double x[] = {0, way + 0.1, way + 0.202};
+      for (int i = 0; i < 3; ++i) {
+        const std::string name = std::string("ball") + std::to_string(i);
+        scene.bodies.push_back(free_body(name, {x[i], 0, 0}));
+        scene.shapes.push_back(make_shape(name, name, Sphere{0.05}, 1));
+      }
+      scene.initial.v["ball0"] = {3, 0, 0, 0, 0, 0};
+      Simulation run(scene, dt, ContactLaw::coulomb);
+      run.go(0.2);
+      EXPECT_NEAR(run.state.q[0], way, 1e-5) << dt;
+      EXPECT_NEAR(run.state.q[7], x[1] + 0.002, 1e-5) << dt;
+      EXPECT_NEAR(run.state.q[14], x[2] + 3 * run.state.time - way - 0.002, 1e-5) << dt;
+    }
+  }
+}
+
 // A ball with backspin: friction of the impact is mu (1 + e) v_n while it slides, and no more than what makes
 // it roll.
 TEST(Bounce, BackspinOffTheFloor) {
@@ -291,8 +319,7 @@ TEST(Bounce, NothingIsLostAtOneWithMidpoint) {
 }
 
 // A ball bounces off a board that lies on the floor as off the floor, whatever the board weighs: what lies on
-// something without restitution has it behind itself. (In free motion the board falls as the ball does, so
-// that the parabola between the two is a line: up to 5 % are lost at 10 ms.)
+// something without restitution has it behind itself, and does not fall as free motion has it.
 TEST(Bounce, OffABoardThatLiesOnTheFloor) {
   for (const double mass : {0.06, 0.6, 6.0, 60.0}) {
     for (const double dt : {0.001, 0.005, 0.01}) {
@@ -315,7 +342,7 @@ TEST(Bounce, OffABoardThatLiesOnTheFloor) {
         is_up = is_up || run.state.v[8] > 0.5;
         if (is_up) top = std::max(top, run.state.q[9] - 0.14);
       }
-      EXPECT_NEAR(top, 0.64, 0.002 + 3 * dt) << "board " << mass << " kg, dt " << dt;
+      EXPECT_NEAR(top, 0.64, 0.002 + 0.5 * dt) << "board " << mass << " kg, dt " << dt;
     }
   }
 }

@@ -261,7 +261,8 @@ TEST(Bound, BouncesAreStopped) {
   const Scheme rule = scheme(options.integrator);
   w.problem.deadline = &deadline;
   w.motion.v_star = w.problem.v0;  // as before the bounce
-  EXPECT_THROW(bounce(model, rule, true, &w.contacts, &w.motion, &w.problem, &w.bounce), Deadline::Passed);
+  EXPECT_THROW(bounce(model, rule, state.a, true, &w.contacts, &w.motion, &w.problem, &w.bounce),
+               Deadline::Passed);
 }
 
 // A filter that is faster than a step swings to the other side, farther each time.
