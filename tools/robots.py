@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Tries every MJCF and URDF file of some folders in Capstan and, where the Python package `mujoco` is installed, in
+"""Tries every MJCF, URDF and SDFormat file of some folders in Capstan and, where the Python package `mujoco` is installed, in
 MuJoCo: does it load, what is not understood, mass, mass matrix, five seconds, time of a step.
 
-    tools/robots.py FOLDER... [--markdown FILE] [--json FILE] [--load-only] [--match TEXT]
+    capstan robots FOLDER... [--markdown FILE] [--json FILE] [--load-only] [--match TEXT]
+
+which starts this script (it also serves alone: tools/robots.py FOLDER...).
 
 Each file is tried in processes of its own with a time limit, so that no file can stop the others. Nothing of the
 folders is kept but the table.
@@ -23,12 +25,12 @@ MUJOCO_PART = os.path.join(HERE, "robots_mujoco.py")
 
 
 def find_models(folders):
-    """(folder, file) of every file with <mujoco> or <robot> at its root."""
+    """(folder, file) of every file with <mujoco>, <robot> or <sdf> at its root."""
     for folder in folders:
         for path, _, names in sorted(os.walk(folder)):
             for name in sorted(names):
                 file = os.path.join(path, name)
-                if name.endswith((".xml", ".urdf")) and root_tag(file) in ("mujoco", "robot"):
+                if name.endswith((".xml", ".urdf", ".sdf")) and root_tag(file) in ("mujoco", "robot", "sdf"):
                     yield folder, file
 
 
@@ -68,9 +70,10 @@ def try_capstan(program, file, seconds, limit):
     info = json.loads(out)
     result["mass"] = info["total_mass"]
     result["masses"] = {body["name"]: body["mass"] for body in info["bodies"]}
-    result["joints"] = [(j["type"], j["q"], j["v"]) for j in info["joints"]]
+    result["joints"] = [(j["type"], j["q"], j["v"]) for j in info["joints"] if not j.get("mocap")]
     result["q"] = info.get("q", [])
     result["M"] = info.get("mass_matrix", [])
+    drop_mocap(info["joints"], result)
     if seconds > 0:
         with tempfile.TemporaryDirectory() as scratch:
             log = os.path.join(scratch, "log.csv")
@@ -87,6 +90,20 @@ def try_capstan(program, file, seconds, limit):
             else:
                 result["run_error"] = err.strip().splitlines()[-1][:300] if err.strip() else ""
     return result
+
+
+def drop_mocap(joints, result):
+    """MuJoCo's mocap bodies have no q and no dofs; here they have those of free joints, which are left out."""
+    moved = [j for j in joints if j.get("mocap")]
+    if not moved or not result["M"]:
+        return
+    gone_q = {i for j in moved for i in range(j["q"], j["q"] + j["num_q"])}
+    gone_v = {i for j in moved for i in range(j["v"], j["v"] + j["num_v"])}
+    keep = [i for i in range(len(result["M"])) if i not in gone_v]
+    result["M"] = [[result["M"][i][k] for k in keep] for i in keep]
+    result["q"] = [x for i, x in enumerate(result["q"]) if i not in gone_q]
+    before = lambda gone, index: sum(i < index for i in gone)
+    result["joints"] = [(kind, q - before(gone_q, q), v - before(gone_v, v)) for kind, q, v in result["joints"]]
 
 
 def last_speed(log):
