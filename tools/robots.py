@@ -185,7 +185,7 @@ def main():
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--capstan", default=os.path.join(HERE, "../build/release/apps/capstan/capstan"))
     parser.add_argument("--markdown", help="file to write the tables to")
-    parser.add_argument("--json", help="file to write every result to")
+    parser.add_argument("--json", help="file to write every result to, after each model; what it has already is not tried again")
     parser.add_argument("--load-only", action="store_true", help="do not simulate")
     parser.add_argument("--seconds", type=float, default=5, help="simulated time (5)")
     parser.add_argument("--limit", type=float, default=120, help="wall time of a process [s]")
@@ -193,12 +193,19 @@ def main():
     parser.add_argument("--note", default="", help="a sentence for the page: where the models are from")
     parser.add_argument("--match", default="", help="only files with this in their path")
     options = parser.parse_args()
-    jobs = [(a, b, options) for a, b in find_models(options.folders) if options.match in b]
+    models = [(a, b) for a, b in find_models(options.folders) if options.match in b]
+    known = {}
+    if options.json and os.path.exists(options.json):  # of a run that was stopped: what it tried is not tried again
+        with open(options.json, encoding="utf-8") as file:
+            known = {(row["folder"], row["file"]): row for row in json.load(file)}
+    rows = [known[key] for a, b in models if (key := (a, os.path.relpath(b, a))) in known]
+    jobs = [(a, b, options) for a, b in models if (a, os.path.relpath(b, a)) not in known]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(compare, jobs))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as out:
-            json.dump(rows, out, indent=1)
+        for row in pool.map(compare, jobs):
+            rows.append(row)
+            if options.json:
+                with open(options.json, "w", encoding="utf-8") as out:
+                    json.dump(rows, out, indent=1)
     import robots_table
     text = robots_table.tables(rows, kind_of, not options.load_only, options.note)
     if options.markdown:

@@ -33,7 +33,11 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
   not_negative("stiffness", joint.stiffness);
   not_negative("damping", joint.damping);
   not_negative("dry friction", joint.dry_friction);
-  if (!(is_mocap(joint) && body.parent == kWorld)) not_negative("rotor inertia", joint.rotor_inertia);
+  if (!is_mocap(joint)) not_negative("rotor inertia", joint.rotor_inertia);
+  if (is_mocap(joint) && body.parent != kWorld) {
+    d.error(joint.where, fmt::format("mocap body '{}' hangs at body '{}'", body.name, body.parent),
+            "a mocap body is placed in the world: make 'world' its parent");
+  }
   if (!(joint.effort_limit >= 0)) bad("effort limit", joint.effort_limit, "write 0 or more, or leave it out");
   if (!std::isfinite(joint.reference)) bad("reference", joint.reference, "write a finite number");
   if (!std::isfinite(joint.spring_reference))

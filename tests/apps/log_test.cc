@@ -115,15 +115,15 @@ TEST(Log, CsvAndHdf5AgreeBitForBit) {
 // recording are the same, and columns are of actuators that have one.
 TEST(Log, TellsActivations) {
   const Folder folder;
-  folder.write("a.yaml",
-               "capstan: 1\noptions: {dt: 0.01, duration: 0.5, gravity: [0, 0, 0]}\n"
-               "bodies: [{name: m, joint: {name: j, type: prismatic, axis: [1, 0, 0]}, shape: {type: sphere, "
-               "radius: 0.1, mass: 1}}]\n"
-               "actuators:\n"
-               "  - {name: now, type: torque, joint: j, control: 1}\n"
-               "  - {name: slow, type: torque, joint: j, control: 2, activation: {type: filter_exact, "
-               "time_constant: 0.1}}\n"
-               "  - {name: sum, type: torque, joint: j, control: 2, activation: {type: integrator}}\n");
+  std::ofstream(folder / "a.yaml")
+      << "capstan: 1\noptions: {dt: 0.01, duration: 0.5, gravity: [0, 0, 0]}\n"
+         "bodies: [{name: m, joint: {name: j, type: prismatic, axis: [1, 0, 0]}, shape: {type: sphere, "
+         "radius: 0.1, mass: 1}}]\n"
+         "actuators:\n"
+         "  - {name: now, type: torque, joint: j, control: 1}\n"
+         "  - {name: slow, type: torque, joint: j, control: 2, activation: {type: filter_exact, "
+         "time_constant: 0.1}}\n"
+         "  - {name: sum, type: torque, joint: j, control: 2, activation: {type: integrator}}\n";
   ASSERT_EQ(folder.capstan("run a.yaml --quiet --log a.csv --record a.capstan --record-every 1").code, 0);
   ASSERT_EQ(folder.capstan("run a.yaml --quiet --log a.h5").code, 0);
   ASSERT_EQ(folder.capstan("export a.capstan again.csv").code, 0);
