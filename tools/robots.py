@@ -164,8 +164,9 @@ def mass_matrix_error(ours, theirs):
 def compare(job):
     folder, file, options = job
     seconds = 0 if options.load_only else options.seconds
-    ours = try_capstan(options.capstan, file, seconds, options.limit)
-    theirs = try_mujoco(file, seconds, options.limit)
+    path = os.path.abspath(file)  # MuJoCo does not find all files of a model that is given by a relative path
+    ours = try_capstan(options.capstan, path, seconds, options.limit)
+    theirs = try_mujoco(path, seconds, options.limit)
     row = {"folder": folder, "file": os.path.relpath(file, folder), "capstan": ours, "mujoco": theirs}
     if ours["code"] == 0 and "error" not in theirs:
         row["mass_error"] = abs(ours["mass"] - theirs["mass"]) / max(theirs["mass"], 1e-9)
