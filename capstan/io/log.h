@@ -43,8 +43,8 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 // The numbers for those columns. The report is that of the step that led to the state.
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row);
 
-// Their parts: the columns after time, q, v, control and activation, the same for every model, with their numbers, and a
-// row put together from a state and those.
+// Their parts: the columns after time, q, v, control and activation, the same for every model, with their
+// numbers, and a row put together from a state and those.
 std::vector<LogColumn> log_numbers();
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers);
 void make_log_row(const Model& model, const State& state, const VecX& numbers, VecX* row);
