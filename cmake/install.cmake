@@ -19,6 +19,8 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/capstan-config.cmake
 if(TARGET capstan_cli)
   install(TARGETS capstan_cli capstan_experiments_cli)
   install(FILES ${PROJECT_BINARY_DIR}/viewer/page.html DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan/viewer OPTIONAL)
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/robots.py ${PROJECT_SOURCE_DIR}/tools/robots_mujoco.py
+    ${PROJECT_SOURCE_DIR}/tools/robots_table.py DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan/tools)
   install(FILES ${PROJECT_SOURCE_DIR}/python/capstan_recording.py DESTINATION ${CMAKE_INSTALL_DATADIR}/capstan/python)
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/scenes)

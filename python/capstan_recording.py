@@ -3,7 +3,7 @@
     import capstan_recording
     run = capstan_recording.Recording("run.capstan")
     run.time                    # [s], a number for each frame
-    run.q, run.v, run.control   # a row for each frame, bit for bit as they were simulated
+    run.q, run.v, run.control, run.activation   # a row for each frame, bit for bit as they were simulated
     run.numbers["energy.total"] # [J] (run.units tells), and all other numbers of a log
     run.contacts(5)             # of frame 5: a record array, see CONTACT
 
@@ -43,7 +43,7 @@ class Recording:
     hash      of each state, as 'capstan replay' compares them
     q, v      [frames, positions], [frames, dofs]
     a         [frames, dofs], acceleration in the step that led to a frame
-    control   [frames, actuators]
+    control   [frames, actuators]; `activation` the same, or [frames, 0] where no actuator has one
     asleep    [frames, trees], bool; no trees where the run let nothing sleep
     numbers   {name: [frames]}, what a log has, such as "energy.total"; `units` {name: text}
     complete  False: the run was killed, or the file cut off
@@ -130,8 +130,8 @@ def _chunks(data):
 def _read_header(content):
     data = _In(content)
     (version,) = data.unpack("<I")
-    if not 4 <= version <= 8:
-        raise RecordingError(f"it is of version {version}; this reader knows versions 4 to 8")
+    if not 4 <= version <= 10:
+        raise RecordingError(f"it is of version {version}; this reader knows versions 4 to 10")
     head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
     data.unpack("<Q")  # fingerprint of the model
     head["dt"], *_, head["duration"] = data.unpack("<9d")
@@ -144,7 +144,7 @@ def _read_header(content):
     for _ in range(data.count()):
         vertices = data.array("<f8", 3 * data.count()).reshape(-1, 3)
         head["meshes"].append((vertices, data.array("<i4", 3 * data.count()).reshape(-1, 3)))
-    sizes = (num_q, num_v, num_v, num_control, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
+    sizes = (num_q, num_v, num_v, num_control, num_control if version >= 9 else 0, len(columns), 1 + 2 * num_rest if num_rest > 0 else 0)
     return head, sizes, CONTACT if version >= 7 else _WITHOUT_AREA
 
 
@@ -185,10 +185,11 @@ def _read(path, data):
         raise RecordingError("it has no frames: the run ended before its first state was written")
     words = np.concatenate(words)
     ends = np.cumsum([0, *sizes]) + 3
-    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:5], ends[1:])]
-    islands = words[:, ends[5] + 1:ends[6]:2] & 0xffffffff  # -1: awake
+    parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:6], ends[1:])]
+    islands = words[:, ends[6] + 1:ends[7]:2] & 0xffffffff  # -1: awake
     column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
     return dict(
         path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
-        a=parts[2], control=parts[3], asleep=islands < 1 << 31, numbers={name: parts[4][:, i] for i, name in enumerate(head["units"])}, complete=complete,
+        a=parts[2], control=parts[3], activation=parts[4], asleep=islands < 1 << 31,
+        numbers={name: parts[5][:, i] for i, name in enumerate(head["units"])}, complete=complete,
         _contacts=np.concatenate(contacts), _begin=np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)]))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Tries every MJCF and URDF file of some folders in Capstan and, where the Python package `mujoco` is installed, in
+"""Tries every MJCF, URDF and SDFormat file of some folders in Capstan and, where the Python package `mujoco` is installed, in
 MuJoCo: does it load, what is not understood, mass, mass matrix, five seconds, time of a step.
 
-    tools/robots.py FOLDER... [--markdown FILE] [--json FILE] [--load-only] [--match TEXT]
+    capstan robots FOLDER... [--markdown FILE] [--json FILE] [--load-only] [--match TEXT]
+
+which starts this script (it also serves alone: tools/robots.py FOLDER...).
 
 Each file is tried in processes of its own with a time limit, so that no file can stop the others. Nothing of the
 folders is kept but the table.
@@ -23,12 +25,12 @@ MUJOCO_PART = os.path.join(HERE, "robots_mujoco.py")
 
 
 def find_models(folders):
-    """(folder, file) of every file with <mujoco> or <robot> at its root."""
+    """(folder, file) of every file with <mujoco>, <robot> or <sdf> at its root."""
     for folder in folders:
         for path, _, names in sorted(os.walk(folder)):
             for name in sorted(names):
                 file = os.path.join(path, name)
-                if name.endswith((".xml", ".urdf")) and root_tag(file) in ("mujoco", "robot"):
+                if name.endswith((".xml", ".urdf", ".sdf")) and root_tag(file) in ("mujoco", "robot", "sdf"):
                     yield folder, file
 
 
@@ -68,9 +70,10 @@ def try_capstan(program, file, seconds, limit):
     info = json.loads(out)
     result["mass"] = info["total_mass"]
     result["masses"] = {body["name"]: body["mass"] for body in info["bodies"]}
-    result["joints"] = [(j["type"], j["q"], j["v"]) for j in info["joints"]]
+    result["joints"] = [(j["type"], j["q"], j["v"]) for j in info["joints"] if not j.get("mocap")]
     result["q"] = info.get("q", [])
     result["M"] = info.get("mass_matrix", [])
+    drop_mocap(info["joints"], result)
     if seconds > 0:
         with tempfile.TemporaryDirectory() as scratch:
             log = os.path.join(scratch, "log.csv")
@@ -87,6 +90,20 @@ def try_capstan(program, file, seconds, limit):
             else:
                 result["run_error"] = err.strip().splitlines()[-1][:300] if err.strip() else ""
     return result
+
+
+def drop_mocap(joints, result):
+    """MuJoCo's mocap bodies have no q and no dofs; here they have those of free joints, which are left out."""
+    moved = [j for j in joints if j.get("mocap")]
+    if not moved or not result["M"]:
+        return
+    gone_q = {i for j in moved for i in range(j["q"], j["q"] + j["num_q"])}
+    gone_v = {i for j in moved for i in range(j["v"], j["v"] + j["num_v"])}
+    keep = [i for i in range(len(result["M"])) if i not in gone_v]
+    result["M"] = [[result["M"][i][k] for k in keep] for i in keep]
+    result["q"] = [x for i, x in enumerate(result["q"]) if i not in gone_q]
+    before = lambda gone, index: sum(i < index for i in gone)
+    result["joints"] = [(kind, q - before(gone_q, q), v - before(gone_v, v)) for kind, q, v in result["joints"]]
 
 
 def last_speed(log):
@@ -147,8 +164,9 @@ def mass_matrix_error(ours, theirs):
 def compare(job):
     folder, file, options = job
     seconds = 0 if options.load_only else options.seconds
-    ours = try_capstan(options.capstan, file, seconds, options.limit)
-    theirs = try_mujoco(file, seconds, options.limit)
+    path = os.path.abspath(file)  # MuJoCo does not find all files of a model that is given by a relative path
+    ours = try_capstan(options.capstan, path, seconds, options.limit)
+    theirs = try_mujoco(path, seconds, options.limit)
     row = {"folder": folder, "file": os.path.relpath(file, folder), "capstan": ours, "mujoco": theirs}
     if ours["code"] == 0 and "error" not in theirs:
         row["mass_error"] = abs(ours["mass"] - theirs["mass"]) / max(theirs["mass"], 1e-9)
@@ -168,7 +186,7 @@ def main():
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--capstan", default=os.path.join(HERE, "../build/release/apps/capstan/capstan"))
     parser.add_argument("--markdown", help="file to write the tables to")
-    parser.add_argument("--json", help="file to write every result to")
+    parser.add_argument("--json", help="file to write every result to, after each model; what it has already is not tried again")
     parser.add_argument("--load-only", action="store_true", help="do not simulate")
     parser.add_argument("--seconds", type=float, default=5, help="simulated time (5)")
     parser.add_argument("--limit", type=float, default=120, help="wall time of a process [s]")
@@ -176,12 +194,19 @@ def main():
     parser.add_argument("--note", default="", help="a sentence for the page: where the models are from")
     parser.add_argument("--match", default="", help="only files with this in their path")
     options = parser.parse_args()
-    jobs = [(a, b, options) for a, b in find_models(options.folders) if options.match in b]
+    models = [(a, b) for a, b in find_models(options.folders) if options.match in b]
+    known = {}
+    if options.json and os.path.exists(options.json):  # of a run that was stopped: what it tried is not tried again
+        with open(options.json, encoding="utf-8") as file:
+            known = {(row["folder"], row["file"]): row for row in json.load(file)}
+    rows = [known[key] for a, b in models if (key := (a, os.path.relpath(b, a))) in known]
+    jobs = [(a, b, options) for a, b in models if (a, os.path.relpath(b, a)) not in known]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(compare, jobs))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as out:
-            json.dump(rows, out, indent=1)
+        for row in pool.map(compare, jobs):
+            rows.append(row)
+            if options.json:
+                with open(options.json, "w", encoding="utf-8") as out:
+                    json.dump(rows, out, indent=1)
     import robots_table
     text = robots_table.tables(rows, kind_of, not options.load_only, options.note)
     if options.markdown:

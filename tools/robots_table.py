@@ -87,7 +87,7 @@ def tables(rows, kind_of, simulated, note=""):
     both_refuse = sum("error" in row["mujoco"] and row["capstan"]["code"] != 0 for row in rows)
     ours_only = sum("error" in row["mujoco"] and row["capstan"]["code"] == 0 for row in rows)
     text = ["# Robots as found", "",
-            "Made by `tools/robots.py` over folders of models that others wrote; none of them is part of this repository.",
+            "Made by `capstan robots` over folders of models that others wrote; none of them is part of this repository.",
             "A file is tried as it is: it loads or not, and where MuJoCo is installed masses and the mass matrix of the starting",
             "pose are compared with it." + (" Both then simulate 5 s; *stable* is a run that ended with no joint faster than 1000."
                                             if simulated else ""), *([note] if note else []), "", "## Summary", ""]

@@ -150,6 +150,7 @@ Json scene_message(const Model& model, const StepOptions& options, const std::ve
       if (is_scalar(joint) && !joint.limits.empty()) range = joint.limits[0];
     }
     j["actuators"].push_back({{"name", a.name}, {"range", range_json(range)}, {"is_target", a.bias[1] != 0}});
+    if (a.has_activation()) j["actuators"].back()["has_activation"] = true;
   }
   for (const LogColumn& c : numbers) j["numbers"].push_back({{"name", c.name}, {"unit", c.unit}});
   return j;
@@ -161,7 +162,7 @@ FrameMaker::FrameMaker(const Model& model)
 Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& contacts,
                        const VecX& numbers) {
   calc_placement(model_, state.q, &placement_);
-  std::vector<float> poses, joints, rates, control;
+  std::vector<float> poses, joints, rates, control, activation;
   for (int l = 1; l < model_.num_links(); ++l) {
     const Transform& X = placement_.X_WL[l];
     const Vec4 q = quat_from_matrix(X.R);
@@ -175,6 +176,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
     rates.push_back(static_cast<float>(state.v[joint.v]));
   }
   for (const double u : state.control) control.push_back(static_cast<float>(u));
+  for (const double a : state.activation) activation.push_back(static_cast<float>(a));
 
   for (int l = 0; l < model_.num_links(); ++l) {
     root_[l] = l == 0 ? 0 : model_.objects[model_.links[l].object].link_begin;
@@ -238,6 +240,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
             {"contacts", binary(contacts)},
             {"rods", binary(rods)},
             {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
+  if (!activation.empty()) j["activation"] = binary(activation);
   if (!patches_.ends.empty()) {
     j["patches"] = binary(patches_.vertices);
     j["patch_ends"] = binary(patches_.ends);

@@ -27,13 +27,16 @@ int bench(const BenchOptions& options) {
   if (options.time_limit > 0) {
     arguments.insert(arguments.end(), {"--time-limit", fmt::format("{:g}", options.time_limit)});
   }
+  hand_over(arguments, "install it, or run the programs of build/bench/peers");
+}
+
+void hand_over(std::vector<std::string> arguments, const std::string& remedy) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  execvp("python3", argv.data());
-  throw InputError(
-      {}, fmt::format("python3 cannot be started ({}); install it, or run the programs of build/bench/peers",
-                      std::strerror(errno)));
+  execvp(argv[0], argv.data());
+  throw InputError({},
+                   fmt::format("{} cannot be started ({}); {}", arguments[0], std::strerror(errno), remedy));
 }
 
 }  // namespace capstan::cli

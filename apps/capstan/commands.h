@@ -139,6 +139,20 @@ struct BenchOptions {
 };
 int bench(const BenchOptions& options);
 
+// Becomes this program with these arguments, the first of which names it; throws InputError where it cannot.
+[[noreturn]] void hand_over(std::vector<std::string> arguments, const std::string& remedy);
+
+struct RobotsOptions {
+  std::vector<std::string> folders;
+  std::string markdown, json;       // files to write; without either the tables are printed
+  std::string match;                // part of a file's path
+  std::string note;                 // for the page
+  double seconds = 5, limit = 120;  // [s] simulated; of wall time that a file may take
+  bool load_only = false;
+  std::string python;  // "": that of the source tree with MuJoCo, or python3
+};
+int robots(const RobotsOptions& options);
+
 struct ExperimentsOptions {
   std::vector<std::string> names;  // none: list them
   bool all = false, is_short = false;

@@ -9,6 +9,7 @@
 #include "capstan/io/read.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/io/scene_library.h"
+#include "capstan/model/mocap.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -42,6 +43,7 @@ Schedule load_schedule(const LoadedScene& loaded, const std::string& table, cons
   Diagnostics diagnostics;
   std::vector<std::string> actuators;
   for (const ModelActuator& actuator : loaded.model.actuators) actuators.push_back(actuator.name);
+  for (std::string& track : mocap_track_names(loaded.model)) actuators.push_back(std::move(track));
   const std::vector<ControlPoint> points =
       table.empty() ? loaded.scene.controls
                     : read_controls_csv(table, actuators, static_cast<Interpolation>(how), &diagnostics);

@@ -8,6 +8,7 @@
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/model/add_rod.h"
 #include "capstan/model/add_soft_body.h"
+#include "capstan/model/mocap.h"
 #include "capstan/step/examine.h"
 
 namespace capstan::cli {
@@ -91,7 +92,8 @@ std::string range_text(const Range& r) {
   return fmt::format("[{:.4g}, {:.4g}]", r.lower, r.upper);
 }
 
-std::string joint_text(const ModelJoint& joint) {
+std::string joint_text(const Model& model, const ModelJoint& joint) {
+  if (is_mocap_dof(model, joint.v)) return fmt::format("mocap '{}'", joint.name);
   std::string text = fmt::format("{} '{}'", joint_type_name(joint.type), joint.name);
   for (const Range& limit : joint.limits) text += " " + range_text(limit);
   return text;
@@ -142,7 +144,7 @@ struct TreePrinter {
       const int n = shapes.count(below[i]) ? shapes[below[i]] : 0;
       if (n > 0) line += fmt::format("  {} shape{}", n, n == 1 ? "" : "s");
       if (joints[below[i]].empty()) line += "  welded";
-      for (const int j : joints[below[i]]) line += "  " + joint_text(model.joints[j]);
+      for (const int j : joints[below[i]]) line += "  " + joint_text(model, model.joints[j]);
       fmt::print("{}\n", line);
       print(below[i], prefix + (last ? "   " : "│  "));
     }
@@ -299,6 +301,7 @@ void print_json(const LoadedScene& loaded, bool mass_matrix) {
                            {"num_q", num_positions(joint.type)},
                            {"num_v", num_velocities(joint.type)},
                            {"limits", limits}});
+    if (is_mocap_dof(m, joint.v)) j["joints"].back()["mocap"] = true;
   }
   j["shapes"] = Json::array();
   for (const ModelShape& shape : m.shapes) {

@@ -34,6 +34,7 @@ struct AllOptions {
   DemoOptions demo;
   BenchOptions bench;
   ExperimentsOptions experiments;
+  RobotsOptions robots;
   GauntletOptions gauntlet;
   CompareOptions compare;
 };
@@ -204,6 +205,20 @@ void add_others(CLI::App& app, AllOptions& o) {
   experiments->add_option("--out", o.experiments.out, "Folder for figures, tables and the page")
       ->capture_default_str();
 
+  CLI::App* robots = app.add_subcommand(
+      "robots", "Try every robot file of some folders: does it load, what is not understood, is it stable");
+  RobotsOptions& r = o.robots;
+  robots->add_option("folders", r.folders, "Folders of MJCF, URDF and SDFormat files")->required();
+  robots->add_option("--markdown", r.markdown, "Write the tables to this file instead of printing them");
+  robots->add_option("--json", r.json, "Write every result to this file, for programs");
+  robots->add_option("--match", r.match, "Only files with this in their path");
+  robots->add_option("--note", r.note, "A sentence for the page: where the models are from");
+  robots->add_option("--seconds", r.seconds, "Simulated time of each [s]")->capture_default_str();
+  robots->add_option("--limit", r.limit, "Wall time that a file may take [s]")->capture_default_str();
+  robots->add_flag("--load-only", r.load_only, "Do not simulate");
+  robots->add_option("--python", r.python,
+                     "Python with the package mujoco, to compare with; default: build/python, or python3");
+
   CLI::App* gauntlet =
       app.add_subcommand("gauntlet", "Run small scenes with a known answer, and compare with it");
   GauntletOptions& g = o.gauntlet;
@@ -295,6 +310,7 @@ int parse_and_call(int argc, char** argv) {
   if (command == "list") return list(options.list);
   if (command == "bench") return bench(options.bench);
   if (command == "experiments") return run_experiments(options.experiments);
+  if (command == "robots") return robots(options.robots);
   if (command == "gauntlet") return gauntlet(options.gauntlet);
   return demo(options.demo);
 }

@@ -6,6 +6,7 @@
 #include "capstan/math/clones.h"
 #include "capstan/math/lanes.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -434,7 +435,9 @@ double calc_kinetic_energy(const Model& model, const Placement& placement, const
   double twice = 0;
   for (int l = 1; l < model.num_tree_links(); ++l)
     twice += velocity.V[l].dot(placement.inertia[l] * velocity.V[l]);
-  for (int k = 0; k < model.num_velocities(); ++k) twice += model.dofs[k].rotor_inertia * v[k] * v[k];
+  for (int k = 0; k < model.num_velocities(); ++k) {
+    if (!is_mocap_dof(model, k)) twice += model.dofs[k].rotor_inertia * v[k] * v[k];
+  }
   return twice / 2;
 }
 

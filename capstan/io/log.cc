@@ -181,6 +181,10 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
   }
   // The unit of a control depends on the actuator's gain, which has none in scene files.
   for (const ModelActuator& a : model.actuators) columns.push_back({"control", a.name + ".control", "1"});
+  // Nor has an activation, which follows a control.
+  for (const ModelActuator& a : model.actuators) {
+    if (a.has_activation()) columns.push_back({"activation", a.name + ".activation", "1"});
+  }
   for (LogColumn& column : rod_columns(model)) columns.push_back(std::move(column));
   for (LogColumn& column : soft_body_columns(model)) columns.push_back(std::move(column));
   for (LogColumn& column : log_numbers()) columns.push_back(std::move(column));
@@ -222,11 +226,12 @@ void make_log_row(const Model& model, const State& state, const VecX& numbers, V
   // Joints are logged in their own order, which need not be that of q and v.
   const auto num_rod_numbers = static_cast<Eigen::Index>(rod_columns(model).size()),
              num_soft_numbers = static_cast<Eigen::Index>(soft_body_columns(model).size());
-  Eigen::Index num_joint_numbers = 0, n = 0;
+  Eigen::Index num_joint_numbers = 0, num_activations = 0, n = 0;
   for (const ModelJoint& joint : model.joints)
     num_joint_numbers += num_positions(joint.type) + num_velocities(joint.type);
-  row->resize(1 + num_joint_numbers + state.control.size() + num_rod_numbers + num_soft_numbers +
-              numbers.size());
+  for (const ModelActuator& a : model.actuators) num_activations += a.has_activation() ? 1 : 0;
+  row->resize(1 + num_joint_numbers + state.control.size() + num_activations + num_rod_numbers +
+              num_soft_numbers + numbers.size());
   (*row)[n++] = state.time;
   for (const ModelJoint& joint : model.joints) {
     for (int i = 0; i < num_positions(joint.type); ++i) (*row)[n++] = state.q[joint.q + i];
@@ -235,6 +240,9 @@ void make_log_row(const Model& model, const State& state, const VecX& numbers, V
     for (int i = 0; i < num_velocities(joint.type); ++i) (*row)[n++] = state.v[joint.v + i];
   }
   for (const double u : state.control) (*row)[n++] = u;
+  for (int i = 0; i < std::ssize(model.actuators); ++i) {
+    if (model.actuators[i].has_activation()) (*row)[n++] = state.activation[i];
+  }
   calc_rod_numbers(model, state, {row->data() + n, static_cast<std::size_t>(num_rod_numbers)});
   n += num_rod_numbers;
   calc_soft_body_numbers(model, state, {row->data() + n, static_cast<std::size_t>(num_soft_numbers)});

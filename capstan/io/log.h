@@ -3,9 +3,9 @@
 //
 //   CSV    first line "time [s],shoulder.q [rad],...", then a line for each row; numbers are the shortest
 //          that read back to the same bits
-//   HDF5   datasets time, q, v, control, rods, energy, momentum, solver, judge; rows are steps, columns named
-//   by the
-//          string-array attributes "name" and "unit"; file attributes scene, file, dt, integrator, version
+//   HDF5   datasets time, q, v, control, activation, rods, energy, momentum, solver, judge, those that have
+//          columns; rows are steps, columns named by the string-array attributes "name" and "unit"; file
+//          attributes scene, file, dt, integrator, version
 //
 // Rows are gathered in memory and brought to the file in whole batches, at least every kFlushSeconds, so that
 // a run that is killed leaves a file that can be read, complete up to the last batch.
@@ -33,8 +33,9 @@ struct LogHeader {
   std::vector<LogColumn> columns;
 };
 
-// The columns for a model: time, every q and v of joints, controls, rods (io/rod_log.h), energies, momentum,
-// residual, iterations, and what the judge says (Report::judge).
+// The columns for a model: time, every q and v of joints, controls, activations of the actuators that have
+// one, rods (io/rod_log.h), energies, momentum, residual, iterations, and what the judge says
+// (Report::judge).
 // `more` come last.
 LogHeader log_header(const Model& model, const std::string& file, const StepOptions& options,
                      const std::vector<LogColumn>& more = {});
@@ -42,8 +43,8 @@ LogHeader log_header(const Model& model, const std::string& file, const StepOpti
 // The numbers for those columns. The report is that of the step that led to the state.
 void calc_log_row(const Model& model, const State& state, const Report& report, VecX* row);
 
-// Their parts: the columns after time, q, v and control, the same for every model, with their numbers, and a
-// row put together from a state and those.
+// Their parts: the columns after time, q, v, control and activation, the same for every model, with their
+// numbers, and a row put together from a state and those.
 std::vector<LogColumn> log_numbers();
 void calc_log_numbers(const Model& model, const State& state, const Report& report, VecX* numbers);
 void make_log_row(const Model& model, const State& state, const VecX& numbers, VecX* row);

@@ -10,6 +10,7 @@
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/mocap.h"
 #include "capstan/scene/rod.h"
 
 namespace capstan {
@@ -83,6 +84,33 @@ void collect_names(XmlFiles& xml, const XmlElement* element, std::set<std::strin
   for (const XmlElement* child : xml.children(element)) collect_names(xml, child, names);
 }
 
+// Poses of the mocap bodies, one after the other; what is not written stays where the model has it.
+void read_mocap_key(Reader& reader, const XmlElement* element, Keyframe* key) {
+  XmlFiles& xml = reader.xml;
+  std::vector<const Body*> bodies;
+  for (const Body& body : reader.scene.bodies) {
+    if (body.joints.size() == 1 && is_mocap(body.joints[0])) bodies.push_back(&body);
+  }
+  const auto read = [&](const char* name, std::size_t each) {
+    std::vector<double> numbers = xml.numbers(element, name);
+    if (numbers.empty() || numbers.size() == each * bodies.size()) return numbers;
+    xml.attribute_error(element, name,
+                        fmt::format("key '{}' has {} numbers in {}", key->name, numbers.size(), name),
+                        fmt::format("write {} for each of {} mocap bodies", each, bodies.size()));
+    return std::vector<double>();
+  };
+  const std::vector<double> mpos = read("mpos", 3), mquat = read("mquat", 4);
+  if (mpos.empty() && mquat.empty()) return;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const Pose& pose = bodies[i]->pose;
+    const Vec3 p = mpos.empty() ? pose.position : Vec3(mpos[3 * i], mpos[3 * i + 1], mpos[3 * i + 2]);
+    Vec4 quat = mquat.empty() ? pose.quat_wxyz
+                              : Vec4(mquat[4 * i], mquat[4 * i + 1], mquat[4 * i + 2], mquat[4 * i + 3]);
+    quat = quat.norm() < 1e-14 ? identity_quat() : Vec4(quat.normalized());
+    key->q[bodies[i]->joints[0].name] = {p.x(), p.y(), p.z(), quat[0], quat[1], quat[2], quat[3]};
+  }
+}
+
 // MuJoCo's qpos and qvel are in the order of the bodies; so is Scene::bodies here. Free and ball joints have
 // their angular velocity in the axes of the moving body there and in those before the joint here.
 void read_key(Reader& reader, const XmlElement* element) {
@@ -100,6 +128,7 @@ void read_key(Reader& reader, const XmlElement* element) {
   std::size_t nq = 0, nv = 0;
   for (const Body& body : reader.scene.bodies) {
     for (const Joint& joint : body.joints) {
+      if (is_mocap(joint)) continue;
       nq += num_positions(joint.type);
       nv += num_velocities(joint.type);
     }
@@ -114,6 +143,7 @@ void read_key(Reader& reader, const XmlElement* element) {
   std::size_t iq = 0, iv = 0;
   for (const Body& body : reader.scene.bodies) {
     for (const Joint& joint : body.joints) {
+      if (is_mocap(joint)) continue;
       const int num_q = num_positions(joint.type), num_v = num_velocities(joint.type);
       Vec4 quat = joint.type == JointType::free ? body.pose.quat_wxyz : identity_quat();
       if (has_q) {
@@ -158,8 +188,23 @@ void read_key(Reader& reader, const XmlElement* element) {
   if (right_size("act", act.size(), active.size())) {
     for (std::size_t i = 0; i < act.size(); ++i) key.activation[active[i]] = act[i];
   }
-  xml.accept_attributes(element, {"mpos", "mquat"});  // of mocap bodies, reported there
+  read_mocap_key(reader, element, &key);
   reader.scene.keyframes.push_back(std::move(key));
+}
+
+// Planes and height fields stand still also on mocap bodies, which MuJoCo moves.
+void fix_mocap_with_planes(Reader& reader) {
+  for (const ShapeInstance& shape : reader.scene.shapes) {
+    if (!std::holds_alternative<HalfSpace>(shape.shape) && !std::holds_alternative<HeightField>(shape.shape))
+      continue;
+    for (Body& body : reader.scene.bodies) {
+      if (body.name != shape.body || body.joints.size() != 1 || !is_mocap(body.joints[0])) continue;
+      body.joints.clear();
+      reader.xml.diagnostics()->not_understood(
+          shape.where, fmt::format("mocap body '{}' carries a {}, which cannot move; it stays where it is",
+                                   body.name, shape_name(shape.shape)));
+    }
+  }
 }
 
 // Planes and height fields have no bounds or no inside that could move; MuJoCo refuses them too.
@@ -209,6 +254,7 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   each("tendon", with_reader(read_tendon));
   each("actuator", with_reader(read_actuators));
   each("sensor", with_reader(read_sensors));
+  fix_mocap_with_planes(reader);
   each("keyframe", [&](const XmlElement* section) {
     xml.accept(section);
     for (const XmlElement* child : xml.children(section, "key")) {

@@ -10,6 +10,7 @@
 
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan::mjcf {
 
@@ -183,7 +184,11 @@ void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
     }
   }
   if (xml.boolean(element, "mocap").value_or(false)) {
-    xml.not_simulated(element, "mocap", "is not supported: the body stays where it is");
+    if (outer.body == kWorld) {
+      body.joints.push_back(make_mocap_joint(body));
+    } else {
+      xml.not_simulated(element, "mocap", "is for bodies at the world: this one is carried by another");
+    }
   }
   if (xml.text(element, "sleep").value_or("auto") != "auto") {
     xml.not_simulated(element, "sleep", "is not simulated");

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "capstan/model/mocap.h"
 #include "capstan/scene/rod.h"
 #include "capstan/scene/soft_body.h"
 
@@ -138,7 +139,9 @@ std::string body_text(const Body& body) {
     map.add("mass", number(body.inertia->mass)).vec3("com", body.inertia->com, Vec3::Zero());
     text += ",\n     inertia: " + map.add("matrix", matrix).str();
   }
-  if (!body.joints.empty()) {
+  if (body.joints.size() == 1 && is_mocap(body.joints[0]) && body.joints[0].name == body.name) {
+    text += ", mocap: true";
+  } else if (!body.joints.empty()) {
     text += ",\n     joints: [";
     for (const Joint& joint : body.joints)
       text += (&joint == &body.joints[0] ? "" : ",\n              ") + joint_text(joint);

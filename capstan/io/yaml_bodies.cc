@@ -6,6 +6,7 @@
 
 #include "capstan/io/yaml_parts.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -296,6 +297,8 @@ void read_body(YamlReader* reader, const YamlNode& node, const std::string* pare
   read_pose(&fields, &body.pose);
   read_inertia(&fields, &body.inertia);
   fields.flag("gravity_compensated", &body.gravity_compensated);
+  bool is_mocap = false;
+  fields.flag("mocap", &is_mocap);
 
   fields.at_most_one({"joint", "joints"});
   Keyframe* initial = &reader->scene.initial;
@@ -308,6 +311,17 @@ void read_body(YamlReader* reader, const YamlNode& node, const std::string* pare
     const std::string name = fmt::format("{}_{}", body.name, body.joints.size() + 1);
     body.joints.push_back(read_joint(reader, joint, name, initial));
   });
+
+  if (is_mocap) {
+    if (body.parent != kWorld || !body.joints.empty()) {
+      fields.error(*fields.find("mocap"),
+                   fmt::format("{} is a mocap body, and {}", fields.what(),
+                               body.joints.empty() ? "hangs at another body" : "has a joint"),
+                   "a mocap body is placed in the world, from outside: give it neither");
+    } else {
+      body.joints.push_back(make_mocap_joint(body));
+    }
+  }
 
   std::vector<int> shapes;
   fields.at_most_one({"shape", "shapes"});

@@ -7,6 +7,7 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/yaml_parts.h"
+#include "capstan/model/mocap.h"
 #include "capstan/physics/soft_nodes.h"
 #include "capstan/scene/rod.h"
 
@@ -70,7 +71,7 @@ std::vector<std::string> names_of_bodies(const Scene& scene, NodeNames* nodes) {
   return names;
 }
 
-// Of actuators, and those that actuated rods have.
+// Of actuators, those that actuated rods have, and of the tracks of mocap bodies.
 std::vector<std::string> names_of_actuators(const Scene& scene) {
   std::vector<std::string> names = names_of(scene.actuators);
   for (const RodSpec& rod : scene.rods) {
@@ -78,6 +79,7 @@ std::vector<std::string> names_of_actuators(const Scene& scene) {
     names.push_back(rod.name + ".natural");
     names.push_back(rod.name + ".length");
   }
+  for (std::string& track : mocap_track_names(scene)) names.push_back(std::move(track));
   return names;
 }
 

@@ -8,6 +8,7 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/model/compiler.h"
+#include "capstan/model/mocap.h"
 #include "capstan/physics/soft_nodes.h"
 
 namespace capstan {
@@ -315,6 +316,18 @@ void ModelCompiler::compile_constraints() {
         diagnostics.error(c.where, fmt::format("{} ties body '{}' to itself", who, c.body_a),
                           "name two bodies");
       }
+    }
+    const auto is_unmoved = [&](int body) {
+      return body >= 0 && (model.bodies[body].link == 0 || is_mocap(model, model.bodies[body].link));
+    };
+    if (c.type != ConstraintType::coupler && entry.active && is_unmoved(entry.body_a) &&
+        is_unmoved(entry.body_b) && model.bodies[entry.body_a].link != model.bodies[entry.body_b].link) {
+      diagnostics.warning(
+          c.where,
+          fmt::format("{} ties '{}' to '{}', and neither is moved by forces; it has no effect", who, c.body_a,
+                      c.body_b),
+          "tie a mocap body to a body that moves");
+      entry.active = false;
     }
     if (!(c.stiffness > 0)) {
       diagnostics.error(c.where, fmt::format("{} has stiffness {:g}", who, c.stiffness),

@@ -6,6 +6,7 @@
 
 #include "capstan/model/compiler.h"
 #include "capstan/model/default_stiffness.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -242,7 +243,9 @@ void ModelCompiler::compile_shapes() {
     entry.stiffness = m.stiffness.value_or(kLeastStiffness);
     // A fixed shape has no mass of its own to scale by: the other one's stiffness then decides.
     if (m.stiffness_per_kilogram > 0) {
-      entry.stiffness = b.link == 0 ? kInfinity : m.stiffness_per_kilogram * model.links[b.link].mass;
+      entry.stiffness = b.link == 0 || is_mocap(model, b.link)
+                            ? kInfinity
+                            : m.stiffness_per_kilogram * model.links[b.link].mass;
     }
     entry.rgba = drawn_color(s.rgba);
     if (entry.rgba != s.rgba) {
@@ -304,6 +307,17 @@ void ModelCompiler::compile_filters() {
     }
   }
   std::sort(model.excluded_bodies.begin(), model.excluded_bodies.end());
+  // What nothing moves does not touch the world, nor each other. Links of other objects come after these.
+  std::vector<std::array<int, 2>> unmoved;
+  const std::vector<int> mocap = find_mocap_links(model);
+  for (const int a : mocap) {
+    unmoved.push_back({0, a});
+    for (const int b : mocap) {
+      if (a < b) unmoved.push_back({a, b});
+    }
+  }
+  std::sort(unmoved.begin(), unmoved.end());
+  model.excluded_links.insert(model.excluded_links.begin(), unmoved.begin(), unmoved.end());
   for (const PairOverride& pair : scene.pairs) {
     const bool materials = pair.kind == PairOverride::Kind::materials;
     const auto& index = materials ? material_index : shape_index;

@@ -8,6 +8,7 @@
 
 #include "capstan/model/compiler.h"
 #include "capstan/model/inertia.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -32,7 +33,11 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
   not_negative("stiffness", joint.stiffness);
   not_negative("damping", joint.damping);
   not_negative("dry friction", joint.dry_friction);
-  not_negative("rotor inertia", joint.rotor_inertia);
+  if (!is_mocap(joint)) not_negative("rotor inertia", joint.rotor_inertia);
+  if (is_mocap(joint) && body.parent != kWorld) {
+    d.error(joint.where, fmt::format("mocap body '{}' hangs at body '{}'", body.name, body.parent),
+            "a mocap body is placed in the world: make 'world' its parent");
+  }
   if (!(joint.effort_limit >= 0)) bad("effort limit", joint.effort_limit, "write 0 or more, or leave it out");
   if (!std::isfinite(joint.reference)) bad("reference", joint.reference, "write a finite number");
   if (!std::isfinite(joint.spring_reference))
@@ -331,7 +336,7 @@ void ModelCompiler::add_stage(StageType type, const Joint& joint, const Vec3& ax
     dof.spring_reference = joint.spring_reference;
     dof.damping = joint.damping;
     dof.dry_friction = joint.dry_friction;
-    dof.rotor_inertia = joint.rotor_inertia;
+    dof.rotor_inertia = is_mocap(joint) ? kMocapInertia : joint.rotor_inertia;
     dof.effort_limit = joint.effort_limit;
     dof.reference = dof.q >= 0 ? reference : 0;
     model.dofs.push_back(dof);

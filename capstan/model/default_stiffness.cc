@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "capstan/model/mocap.h"
 #include "capstan/physics/physics.h"
 
 namespace capstan {
@@ -52,6 +53,7 @@ void set_default_stiffness(Model* model) {
   for (const Tree& tree : model->trees) {
     double mass = 0;
     for (int l = tree.link_begin; l < tree.link_end; ++l) mass += model->links[l].mass;
+    if (is_mocap(*model, tree.link_begin)) mass = 0;  // nothing carries it
     masses.push_back(mass);
     const Link& root = model->links[tree.link_begin];
     if (tree.link_end == tree.link_begin + 1) {
@@ -89,7 +91,8 @@ void set_default_stiffness(Model* model) {
   for (ModelShape& shape : model->shapes) {
     const Material& m = model->materials[shape.material];
     if (m.stiffness || m.stiffness_per_kilogram > 0 || shape.part != SurfacePart::none) continue;
-    shape.stiffness = shape.link == 0 ? most : stiffness[model->links[shape.link].object];
+    shape.stiffness =
+        shape.link == 0 || is_mocap(*model, shape.link) ? most : stiffness[model->links[shape.link].object];
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "capstan/dynamics/objects.h"
 #include "capstan/laws/contact_laws.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -205,10 +206,16 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
   }
   r.cost += 0.5 * w->off.dot(w->change);
   if (r.cost > 0) r.complementarity /= r.cost;
-  double error = 0, p = 0, j = 0;
+  double error = 0, p = 0, j = 0, heaviest = 0;
+  for (int k = 0; k < n; ++k) {
+    if (!is_mocap_dof(model, k))
+      heaviest = std::max(heaviest, problem.motion->A[model.system_pattern.row_start[k + 1] - 1]);
+  }
   for (int k = 0; k < n; ++k) {
     if (w->change[k] == 0 && w->momentum[k] == 0 && generalized[k] == 0) continue;  // may sleep, without A
-    const double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
+    double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
+    // What is moved from outside counts as if it were as heavy as the heaviest of the others.
+    if (is_mocap_dof(model, k)) scale *= scale * heaviest;
     error += scale * std::pow(w->change[k] - generalized[k], 2);
     p += scale * w->momentum[k] * w->momentum[k];
     j += scale * generalized[k] * generalized[k];

@@ -9,8 +9,37 @@
 #include "capstan/math/branch_matrix.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/jacobian_kernels.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
+namespace {
+
+// In stopping tests, what is moved from outside (model/mocap.h) counts as if it were as heavy as the heaviest
+// of the others: its own momentum would hide that of all.
+void weigh_mocap(IslandSystem& system) {
+  const auto is_moved = [&](int o) {
+    const Object& object = system.object(o);
+    return object.is_tree() && is_mocap(*system.problem->model, object.link_begin);
+  };
+  constexpr int kRoot = 6;  // dofs of the root link, the first of its tree
+  double least = kInfinity;
+  bool any = false;
+  for (int o = 0; o < system.num_objects(); ++o) any = any || is_moved(o);
+  if (!any) return;
+  for (int o = 0; o < system.num_objects(); ++o) {
+    for (int k = system.object_start[o] + (is_moved(o) ? kRoot : 0); k < system.object_start[o + 1]; ++k)
+      least = std::min(least, system.scale[k]);
+  }
+  if (std::isinf(least)) least = 1;
+  for (int o = 0; o < system.num_objects(); ++o) {
+    if (!is_moved(o)) continue;
+    auto root = system.scale.segment(system.object_start[o], kRoot);
+    root = root.cwiseAbs2() / least;
+  }
+}
+
+}  // namespace
+
 void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, IslandMaps* shared,
                          int num_vectors) {
   problem = &p;
@@ -72,6 +101,7 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
     expand(model.system_pattern, p.motion->A.data(), tree.dof_begin, tree.dof_end, block);
     scale.segment(start[b], n) = block.diagonal().cwiseSqrt().cwiseInverse();
   }
+  weigh_mocap(*this);
   gather(p.v0, v0);
   gather(p.motion->v_star, v_star);
   calc_A_v_star();

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "capstan/base/closest_name.h"
+#include "capstan/math/rotation.h"
+#include "capstan/step/mocap.h"
 
 namespace capstan {
 
@@ -30,7 +32,7 @@ std::vector<std::string> names_of(const std::vector<T>& things) {
 struct Maker {
   const Model& model;
   Diagnostics& diagnostics;
-  std::map<int, Schedule::Track> controls = {}, forces = {}, surfaces = {};
+  std::map<int, Schedule::Track> controls = {}, forces = {}, surfaces = {}, mocap = {};
 
   template <class T>
   int find(const ControlPoint& point, const std::vector<T>& things, const char* kind,
@@ -65,6 +67,10 @@ struct Maker {
         control[static_cast<int>(a)] = model.keyframes[key].control[static_cast<Eigen::Index>(a)];
     }
     for (const auto& [name, value] : point.control) {
+      if (const MocapTrackName track = find_mocap_track(model, name); track.body >= 0) {
+        add(&mocap, 6 * track.body + track.track, point, Vec3(value, 0, 0), "'" + name + "'");
+        continue;
+      }
       if (const int a = find(point, model.actuators, "actuator", name); a >= 0) control[a] = value;
     }
     for (const auto& [a, value] : control)
@@ -122,7 +128,7 @@ Schedule make_schedule(const Model& model, const std::vector<ControlPoint>& poin
     before = point.time;
     maker.add_point(point);
   }
-  return {listed(maker.controls), listed(maker.forces), listed(maker.surfaces)};
+  return {listed(maker.controls), listed(maker.forces), listed(maker.surfaces), listed(maker.mocap)};
 }
 
 std::optional<Vec3> value_at(const Schedule::Track& track, double time) {
@@ -137,8 +143,37 @@ std::optional<Vec3> value_at(const Schedule::Track& track, double time) {
   return a.value + s * (next->value - a.value);
 }
 
+void aim_scheduled_mocap(const Model& model, const Schedule& schedule, double dt, const State& state,
+                         Input* input) {
+  const double end = state.time + dt;
+  for (std::size_t first = 0, next; first < schedule.mocap.size(); first = next) {
+    const int body = schedule.mocap[first].index / 6;
+    const Link& link = model.links[model.bodies[body].link];
+    const Stage& stage = model.stages[link.stage_begin];
+    Transform X_WB =
+        link.X_PL * Transform{rotation_matrix(state.q.segment<4>(stage.q + 3)), state.q.segment<3>(stage.q)};
+    bool is_aimed = false;
+    std::optional<Vec3> turn;
+    for (next = first; next < schedule.mocap.size() && schedule.mocap[next].index / 6 == body; ++next) {
+      const auto value = value_at(schedule.mocap[next], end);
+      if (!value) continue;
+      is_aimed = true;
+      const int track = schedule.mocap[next].index % 6;
+      if (track < 3) {
+        X_WB.p[track] = value->x();
+        continue;
+      }
+      if (!turn) turn = Vec3::Zero();
+      (*turn)[track - 3] = value->x();
+    }
+    if (turn) X_WB.R = rotation_matrix(quat_exp(*turn));
+    if (is_aimed) aim_mocap(model, state, body, X_WB, dt, input);
+  }
+}
+
 void apply_schedule(const Model& model, const Schedule& schedule, double dt, State* state, Input* input) {
   const double time = state->time + dt / 2;
+  aim_scheduled_mocap(model, schedule, dt, *state, input);
   for (const Schedule::Track& track : schedule.controls) {
     if (const auto value = value_at(track, time)) state->control[track.index] = value->x();
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "capstan/base/hash.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan {
 namespace {
@@ -73,6 +74,7 @@ double calc_speed(const Model& model, const Placement& placement, const Velocity
     const Vec6& V = velocity.V[l];
     if (model.links[l].mass > 0)
       square = std::max(square, V.dot(placement.inertia[l] * V) / model.links[l].mass);
+    if (is_mocap(model, l)) square = std::max(square, V.squaredNorm());  // it may have no mass
   }
   return std::sqrt(square);
 }

@@ -11,6 +11,7 @@
 #include "capstan/problem/gap.h"
 #include "capstan/step/balance.h"
 #include "capstan/step/body_forces.h"
+#include "capstan/step/mocap.h"
 #include "capstan/step/solve_contacts.h"
 
 namespace capstan {
@@ -237,7 +238,10 @@ Report step_with_controls(const Model& model, const StepOptions& options, const 
 
 }  // namespace
 
-Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+namespace {
+
+Report step_with_activations(const Model& model, const StepOptions& options, const Input& input, State* state,
+                             Workspace* w) {
   if (!model.has_activations) return step_with_controls(model, options, input, state, w);
   check_activation_sizes(model, *state);
   VecX later = state->activation;
@@ -250,6 +254,15 @@ Report step(const Model& model, const StepOptions& options, const Input& input, 
     report = step_with_controls(model, options, input, state, w);
   }
   state->activation = later;
+  return report;
+}
+
+}  // namespace
+
+Report step(const Model& model, const StepOptions& options, const Input& input, State* state, Workspace* w) {
+  const MocapMotion mocap(model, *state, input, options.dt);
+  const Report report = step_with_activations(model, options, input, state, w);
+  mocap.finish(state);
   return report;
 }
 

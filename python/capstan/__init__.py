@@ -25,7 +25,7 @@ from ._kinematics import InverseKinematics, inverse_kinematics
 from ._objects import Rod, SoftBody
 from ._program import Replay, export, find_program, view
 from ._rollout import Batch, Rollout, rollout
-from ._simulation import Body, Simulation, load, scene_from_dict
+from ._simulation import Body, Mocap, Simulation, load, scene_from_dict
 from ._sweep import SweepPoint, sweep
 from ._view import View
 from ._recording import Recording, record

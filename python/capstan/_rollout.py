@@ -34,7 +34,7 @@ class Batch(_core.Batch):
         controls: None, [steps, actuators] for all alike, or [size, steps, actuators]; these take the place of the
         schedule's.
         """
-        time, q, v, sensed = self._rollout(steps, controls, every, bool(sensors))
+        time, q, v, _, sensed = self._rollout(steps, controls, every, bool(sensors))
         return (time, q, v, _by_name(self.model, sensed)) if sensors else (time, q, v)
 
 
@@ -47,6 +47,8 @@ class Rollout:
     """[runs, rows, model.num_positions]"""
     v: np.ndarray
     """[runs, rows, model.num_velocities]"""
+    activation: np.ndarray
+    """[runs, rows, actuators] of the actuators' activations; [runs, rows, 0] where none has one"""
     failures: list
     """[runs] why a run ended early, or ''; its rows from then on are NaN."""
     sensors: dict
@@ -91,5 +93,5 @@ def rollout(model, states=None, controls=None, steps=None, every=1, threads=None
     if states is not None:
         for i in range(count):
             batch.set_state(i, states[i] if several else states)
-    time, q, v, *sensed = batch.rollout(steps, controls, every, sensors)
-    return Rollout(time, q, v, batch.failures, sensed[0] if sensed else {})
+    time, q, v, activation, sensed = batch._rollout(steps, controls, every, bool(sensors))
+    return Rollout(time, q, v, activation, batch.failures, _by_name(model, sensed) if sensors else {})

@@ -75,6 +75,80 @@ class Body:
         return f"<capstan.Body '{self.name}'>"
 
 
+class Mocap(Body):
+    """A mocap body of a simulation: it goes where it is told, and what touches it or is tied to it feels how it moves.
+
+    pose, position and quat_wxyz are where it is now. Set, they are where it is to be after the next step, and then stays: the
+    velocity of the step is what leads there. Set them before each step to lead it along a path; a large change in one step is a
+    large velocity. release() ends that: it then keeps the velocity it has, sim.v[name], which may be set.
+    sim.q[name] puts it elsewhere without any motion.
+    """
+
+    __slots__ = ()
+
+    @property
+    def position(self):
+        """Origin of its frame [m], world, shape [3]; set: where it is to be."""
+        return self._simulation._pose(self.index)[0]
+
+    @position.setter
+    def position(self, position):
+        self._simulation._aim(self.index, position=position)
+
+    @property
+    def quat_wxyz(self):
+        """Its orientation as a unit quaternion (w, x, y, z); set: how it is to be."""
+        return self._simulation._pose(self.index)[1]
+
+    @quat_wxyz.setter
+    def quat_wxyz(self, quat_wxyz):
+        self._simulation._aim(self.index, quat=quat_wxyz)
+
+    @property
+    def pose(self):
+        """Position and orientation as a matrix, shape [4, 4]: p_world = pose @ (p_body, 1); set: where it is to be."""
+        return Body.pose.fget(self)
+
+    @pose.setter
+    def pose(self, pose):
+        pose = np.asarray(pose, dtype=float)
+        if pose.shape != (4, 4) or not np.allclose(pose[:3, :3] @ pose[:3, :3].T, np.eye(3), atol=1e-6) \
+                or not np.allclose(pose[3], [0, 0, 0, 1]) or np.linalg.det(pose[:3, :3]) < 0:
+            raise ValueError("a pose is a matrix of shape (4, 4): a rotation and a position, with the last row 0 0 0 1")
+        self._simulation._aim(self.index, position=pose[:3, 3], rotation=pose[:3, :3])
+
+    def release(self):
+        """Leaves it to the velocity that it has."""
+        self._simulation._release(self.index)
+
+    def __repr__(self):
+        return f"<capstan.Mocap '{self.name}'>"
+
+
+class _MocapBodies:
+    """sim.mocap: mocap bodies by name."""
+
+    def __init__(self, simulation):
+        self._simulation = simulation
+
+    def __getitem__(self, name):
+        names = self._simulation.model.mocap_names
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1)
+            raise KeyError(f"there is no mocap body '{name}'; " + (f"did you mean '{near[0]}'?" if near else
+                           f"the model has {', '.join(names) or 'none: write mocap: true to a body'}"))
+        return Mocap(self._simulation, self._simulation.model.body_index(name))
+
+    def __iter__(self):
+        return iter(self._simulation.model.mocap_names)
+
+    def __len__(self):
+        return len(self._simulation.model.mocap_names)
+
+    def __repr__(self):
+        return f"<mocap bodies: {', '.join(self) or 'none'}>"
+
+
 class Readings(dict):
     """What the sensors of a simulation read: {name: number or array}, a copy."""
 
@@ -125,7 +199,7 @@ class Simulation(_core.Simulation):
     the words of the command line and can be changed later as attributes: dt [s], integrator, contact_law, tolerance,
     max_iterations, threads, sleep, judge, fail_if_not_converged, step_seconds [s], rigid.
 
-    q, v, control, generalized_force and surface_scale are views of the simulation's own memory: steps change them in
+    q, v, control, activation, generalized_force and surface_scale are views of the simulation's own memory: steps change them in
     place, and what is written to them takes effect with the next step. They also take names: sim.q["hinge"].
     """
 
@@ -137,17 +211,26 @@ class Simulation(_core.Simulation):
         self._control = named(self._array(2), model.actuator_index)
         self._generalized_force = named(self._array(3), lambda name: model._places(name)[1])
         self._surface_scale = named(self._array(4), model.shape_index)
+        self._activation = named(self._array(5), model._activation_index)
 
     q = _array("q", "Positions, shape [model.num_positions] [m, rad, quat_wxyz]; by joint: sim.q['hinge'], and by rod, soft body, or a "
                "body that one joint moves. A view.")
     v = _array("v", "Velocities, shape [model.num_velocities] [m/s, rad/s]; by joint. A view.")
     control = _array(
         "control", "u of each actuator, shape [model.num_controls]; by actuator. Stays until changed. A view.")
+    activation = _array(
+        "activation", "What the force of each actuator follows in place of its control (docs/scene.md), shape [model.num_controls], "
+        "shape [0] where no actuator has one; by actuator. Part of the state. A view.")
     generalized_force = _array(
         "generalized_force",
         "Forces from outside on each dof [N or N m], shape [model.num_velocities]; by joint. Stay. A view.")
     surface_scale = _array(
         "surface_scale", "Factor of the speed of each shape's moving surface (belts), shape [shapes]; by shape. A view.")
+
+    @property
+    def mocap(self):
+        """Mocap bodies by name: sim.mocap["hand"].position = [0, 0, 1] leads the hand there with the next step (Mocap)."""
+        return _MocapBodies(self)
 
     @property
     def sensors(self):

@@ -35,6 +35,7 @@ class PyBatch {
     arrays_->q.resize(size, m.num_positions);
     arrays_->v.resize(size, m.num_velocities());
     arrays_->control.resize(size, model_->actuators.size());
+    arrays_->activation.resize(size, num_activations());
     arrays_->time.resize(size);
     arrays_->sensors = RowMatrix::Zero(size, model_->sensors.size);
     for (int i = 0; i < size; ++i) {
@@ -45,7 +46,7 @@ class PyBatch {
   }
 
   struct Arrays {
-    RowMatrix q, v, control, sensors;
+    RowMatrix q, v, control, activation, sensors;
     VecX time;
   };
 
@@ -132,7 +133,8 @@ class PyBatch {
     const long rows = steps / every;
     const Model& m = model_->model;
     const int num_sensed = sensors ? model_->sensors.size : 0;
-    const double numbers = double(rows) * size() * (m.num_positions + m.num_velocities() + 1 + num_sensed);
+    const double numbers =
+        double(rows) * size() * (m.num_positions + m.num_velocities() + 1 + num_activations() + num_sensed);
     if (numbers > kMostNumbers) {
       raise_value_error(fmt::format(
           "{} simulations with {} rows each are {:.1e} numbers; make `every` larger", size(), rows, numbers));
@@ -140,6 +142,7 @@ class PyBatch {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     auto q = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_positions, kNone));
     auto v = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, m.num_velocities(), kNone));
+    auto a = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, num_activations(), kNone));
     auto t = std::make_shared<RowMatrix>(RowMatrix::Constant(size(), rows, kNone));
     auto s = std::make_shared<RowMatrix>(RowMatrix::Constant(size() * rows, num_sensed, kNone));
     // Controls that are given take the place of the schedule's; its forces and surfaces still act.
@@ -157,6 +160,7 @@ class PyBatch {
           const long row = (k + 1) / every - 1;
           q->row(i * rows + row) = state.q.transpose();
           v->row(i * rows + row) = state.v.transpose();
+          a->row(i * rows + row) = state.activation.transpose();
           (*t)(i, row) = state.time;
           if (num_sensed > 0) s->row(i * rows + row) = arrays_->sensors.row(i);
         });
@@ -164,6 +168,7 @@ class PyBatch {
     return nb::make_tuple(view(t->data(), {n, r}, keep(t)),
                           view(q->data(), {n, r, static_cast<std::size_t>(q->cols())}, keep(q)),
                           view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)),
+                          view(a->data(), {n, r, static_cast<std::size_t>(a->cols())}, keep(a)),
                           view(s->data(), {n, r, static_cast<std::size_t>(s->cols())}, keep(s)));
   }
 
@@ -191,6 +196,8 @@ class PyBatch {
   }
 
  private:
+  int num_activations() const { return model_->model.has_activations ? model_->actuators.size() : 0; }
+
   RowMatrix to_controls(nb::handle controls, long steps) const {
     if (controls.is_none()) return {};
     const nb::object array =
@@ -214,6 +221,7 @@ class PyBatch {
     state.q = arrays_->q.row(i).transpose();
     state.v = arrays_->v.row(i).transpose();
     state.control = arrays_->control.row(i).transpose();
+    state.activation = arrays_->activation.row(i).transpose();
     state.time = arrays_->time[i];
     try {
       make_sound(model_->model, &state);
@@ -227,6 +235,7 @@ class PyBatch {
     arrays_->q.row(i) = state.q.transpose();
     arrays_->v.row(i) = state.v.transpose();
     arrays_->control.row(i) = state.control.transpose();
+    arrays_->activation.row(i) = state.activation.transpose();
     arrays_->time[i] = state.time;
   }
 
@@ -376,6 +385,9 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro(
           "control", [](PyBatch& b) { return b.array(&Arrays::control); },
           "Controls, likewise, shape [size, actuators].")
+      .def_prop_ro(
+          "activation", [](PyBatch& b) { return b.array(&Arrays::activation); },
+          "Activations, likewise, shape [size, actuators]; [size, 0] where no actuator of the model has one.")
       .def_prop_ro("time", &PyBatch::time, "[s], likewise, shape [size].")
       .def_prop_ro("_sensors", [](PyBatch& b) { return b.array(&Arrays::sensors); })
       .def_prop_rw(

@@ -55,9 +55,13 @@ void bind_simulation(nb::module_& m) {
           "keyframe"_a = nb::none(), "Goes back to the start, or to a keyframe of the scene.")
       .def("_array",
            [](Sim& s, int which) {
-             constexpr VecX Arrays::*kFields[] = {&Arrays::q, &Arrays::v, &Arrays::control,
-                                                  &Arrays::generalized_force, &Arrays::surface_scale};
-             if (which < 0 || which >= 5) throw nb::index_error("no such array");
+             constexpr VecX Arrays::*kFields[] = {&Arrays::q,
+                                                  &Arrays::v,
+                                                  &Arrays::control,
+                                                  &Arrays::generalized_force,
+                                                  &Arrays::surface_scale,
+                                                  &Arrays::activation};
+             if (which < 0 || which >= std::ssize(kFields)) throw nb::index_error("no such array");
              return s.array(kFields[which]);
            })
       .def("_sensors", &Sim::sensors)
@@ -109,6 +113,24 @@ void bind_simulation(nb::module_& m) {
              if (body < 0 || body >= s.model()->bodies.size()) throw nb::index_error("no such body");
              return to_numpy(VecX(s.velocity(body)));
            })
+      .def(
+          "_aim",
+          [](Sim& s, int body, nb::handle position, nb::handle quat, nb::handle rotation) {
+            // What is not given is as it was told before, or as it is.
+            const Transform* told = s.target(body);
+            Transform X = told != nullptr ? *told : s.pose(body);
+            if (!position.is_none()) X.p = to_vec3(position, "position");
+            if (!rotation.is_none()) X.R = to_matrix(rotation, 3, "rotation");
+            if (!quat.is_none()) {
+              const VecX q = to_vector(quat, 4, "quat_wxyz");
+              if (!(q.norm() > 1e-9)) throw nb::value_error("quat_wxyz has no direction");
+              X.R = rotation_matrix(Vec4(q / q.norm()));
+            }
+            if (!X.p.allFinite() || !X.R.allFinite()) throw nb::value_error("a pose that is not finite");
+            s.aim(body, &X);
+          },
+          "body"_a, "position"_a = nb::none(), "quat"_a = nb::none(), "rotation"_a = nb::none())
+      .def("_release", [](Sim& s, int body) { s.aim(body, nullptr); })
       .def("poses", &Sim::poses, "(position [bodies, 3] [m], quat_wxyz [bodies, 4]) of all bodies, now.")
       .def("picture", &Sim::picture, "width"_a = 960, "height"_a = 720, "azimuth"_a = 0.65,
            "elevation"_a = 0.32, "title"_a = "",

@@ -7,6 +7,7 @@
 
 #include "capstan/base/closest_name.h"
 #include "capstan/io/controls_csv.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan::python {
 namespace {
@@ -75,8 +76,10 @@ ControlPoint to_point(nb::handle object, const std::string& what) {
 std::vector<ControlPoint> read_points(const CompiledModel& model, const std::string& path,
                                       const std::string& interpolate) {
   Diagnostics diagnostics;
+  std::vector<std::string> names = model.actuators.list();
+  for (std::string& track : mocap_track_names(model.model)) names.push_back(std::move(track));
   std::vector<ControlPoint> points =
-      read_controls_csv(path, model.actuators.list(), to_interpolation(interpolate), &diagnostics);
+      read_controls_csv(path, names, to_interpolation(interpolate), &diagnostics);
   if (!diagnostics.ok()) throw InputError(std::move(diagnostics));
   return points;
 }

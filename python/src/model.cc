@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "capstan/dynamics/tree.h"
+#include "capstan/model/mocap.h"
 #include "python/src/controls.h"
 
 namespace capstan::python {
@@ -150,6 +151,25 @@ void bind_model(nb::module_& module) {
       .def(
           "joint_index", [](const CompiledModel& m, nb::handle name) { return m.joints.find(name); },
           "name"_a, "Number of a joint.")
+      .def_prop_ro(
+          "mocap_names",
+          [](const CompiledModel& m) {
+            std::vector<std::string> names;
+            for (const int link : find_mocap_links(m.model))
+              names.push_back(m.model.bodies[m.model.links[link].body].name);
+            return names;
+          },
+          "Names of the mocap bodies: those that are moved from outside.")
+      .def(
+          "_activation_index",
+          [](const CompiledModel& m, const std::string& name) {
+            const int index = m.actuators.find(nb::cast(name));
+            if (!m.model.actuators[index].has_activation())
+              throw nb::key_error(
+                  fmt::format("actuator '{}' has no activation; sim.control sets it", name).c_str());
+            return index;
+          },
+          "name"_a)
       .def(
           "actuator_index", [](const CompiledModel& m, nb::handle name) { return m.actuators.find(name); },
           "name"_a, "Number of an actuator.")

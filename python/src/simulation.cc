@@ -9,6 +9,7 @@
 #include "capstan/io/picture.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/math/rotation.h"
+#include "capstan/step/mocap.h"
 
 namespace capstan::python {
 namespace {
@@ -48,6 +49,7 @@ PySimulation::PySimulation(ModelPtr model, const StepOptions& options, State sta
   arrays_->q = VecX::Zero(m.num_positions);
   arrays_->v = VecX::Zero(m.num_velocities());
   arrays_->control = VecX::Zero(model_->actuators.size());
+  arrays_->activation = VecX::Zero(m.has_activations ? model_->actuators.size() : 0);
   arrays_->generalized_force = VecX::Zero(m.num_velocities());
   arrays_->surface_scale = VecX::Ones(model_->shapes.size());
   store();
@@ -58,6 +60,7 @@ void PySimulation::load() {
   state_.q = arrays_->q;
   state_.v = arrays_->v;
   state_.control = arrays_->control;
+  state_.activation = arrays_->activation;
   make_sound(model_->model, &state_);
   // Without an effect they are left out, as the command line does: the same bits, and what sleeps sleeps on.
   const VecX& force = arrays_->generalized_force;
@@ -80,6 +83,7 @@ void PySimulation::store() {
   arrays_->q = state_.q;
   arrays_->v = state_.v;
   arrays_->control = state_.control;
+  arrays_->activation = state_.activation;
   stored_control_ = state_.control;
 }
 
@@ -106,12 +110,33 @@ void PySimulation::follow_schedule() {
   if (schedule_.empty()) return;
   scheduled_.body_forces.clear();
   apply_schedule(model_->model, schedule_, options_.dt, &state_, &scheduled_);
+  aim_scheduled_mocap(model_->model, schedule_, options_.dt, state_, &input_);
   for (const BodyForce& force : scheduled_.body_forces) input_.body_forces.push_back(force);
   if (!schedule_.surfaces.empty()) input_.surface_scale = arrays_->surface_scale;
   for (const Schedule::Track& track : schedule_.surfaces) {
     if (const auto value = value_at(track, state_.time + options_.dt / 2))
       input_.surface_scale[track.index] = value->x();
   }
+}
+
+void PySimulation::aim(int body, const Transform* X_WB) {
+  const Busy busy(&busy_);
+  if (X_WB == nullptr) {
+    targets_.erase(body);
+    return;
+  }
+  const int link = model_->model.bodies[body].link;
+  for (const Schedule::Track& track : schedule_.mocap) {
+    if (model_->model.bodies[track.index / 6].link == link)
+      raise_value_error(fmt::format("the schedule moves '{}'; 'sim.schedule = None' ends the schedule",
+                                    model_->bodies.list()[body]));
+  }
+  targets_[body] = *X_WB;
+}
+
+void PySimulation::aim_mocap_bodies() {
+  for (const auto& [body, X_WB] : targets_)
+    aim_mocap(model_->model, state_, body, X_WB, options_.dt, &input_);
 }
 
 nb::object PySimulation::sensors() {
@@ -161,6 +186,7 @@ void PySimulation::take_steps(long count) {
     while (taken < count && !interrupted) {
       place_forces();
       follow_schedule();
+      aim_mocap_bodies();
       if (recorder_) recorder_->note_input(state_, input_);
       const auto begin = std::chrono::steady_clock::now();
       report_ = step(model_->model, options_, input_, &state_, workspace_.get());
@@ -232,6 +258,7 @@ void PySimulation::set_state(State state) {
   const Busy busy(&busy_);
   make_sound(model_->model, &state);
   state_ = std::move(state);
+  targets_.clear();
   has_step_ = false;
   workspace_->rigid.reset();  // impulses of a rigid model, which are not of this state
   report_ = {};

@@ -5,6 +5,8 @@
 // takes effect with the next step, and an array that outlives the simulation is still sound.
 #pragma once
 
+#include <map>
+
 #include "capstan/io/image.h"
 #include "capstan/io/recording.h"
 #include "capstan/step/contact_forces.h"
@@ -32,7 +34,7 @@ class PySimulation {
 
   // The arrays of Python.
   struct Arrays {
-    VecX q, v, control, generalized_force, surface_scale;
+    VecX q, v, control, generalized_force, surface_scale, activation;
   };
   nb::object array(VecX Arrays::*field);
 
@@ -42,6 +44,13 @@ class PySimulation {
   void apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W);
   void clear_forces();
   int num_forces() const { return static_cast<int>(forces_.size()); }
+
+  // Where a mocap body is to be after each step from now on; null: it keeps the velocity it has.
+  void aim(int body, const Transform* X_WB);
+  const Transform* target(int body) const {  // null: none
+    const auto found = targets_.find(body);
+    return found == targets_.end() ? nullptr : &found->second;
+  }
 
   nb::list schedule() const { return from_points(points_); }
   void set_schedule(std::vector<ControlPoint> points);
@@ -69,6 +78,7 @@ class PySimulation {
   void place_forces();
   void check_control() const;  // throws ValueError where a control was written that the schedule sets
   void follow_schedule();
+  void aim_mocap_bodies();
   void place();  // where everything is now
   void append_frame(const Workspace* last, double wall);
   bool show_step(bool is_last, double wall, SignalCheck* signals);
@@ -88,6 +98,7 @@ class PySimulation {
   bool has_step_ = false;  // workspace_ holds the contacts of the last step
   Input input_;
   std::vector<Force> forces_;
+  std::map<int, Transform> targets_;  // of mocap bodies
   std::vector<ControlPoint> points_;
   Schedule schedule_;
   Input scheduled_;

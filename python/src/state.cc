@@ -38,7 +38,7 @@ void bind_state(nb::module_& m) {
   nb::class_<PyState>(
       m, "State",
       "Where everything is and how it moves, at one time. State(model, keyframe=None) is the start.\n\n"
-      "q, v, a and control are views: writing to them changes the state.")
+      "q, v, a, control and activation are views: writing to them changes the state.")
       .def(
           "__init__",
           [](PyState* self, const ModelPtr& model, const std::optional<std::string>& keyframe) {
@@ -61,6 +61,10 @@ void bind_state(nb::module_& m) {
                    "Accelerations in the last step, shape [model.num_velocities] [m/s^2, rad/s^2].")
       .def_prop_rw("control", &get<&State::control>, &set<&State::control>,
                    "u of each actuator, shape [model.num_controls].")
+      .def_prop_rw("activation", &get<&State::activation>, &set<&State::activation>,
+                   "What the force of each actuator follows in place of its control, shape "
+                   "[model.num_controls]; 0 where\nan actuator has none, and shape [0] where no actuator of "
+                   "the model has one.")
       .def_prop_ro(
           "hash", [](const PyState& s) { return hash(s.state); },
           "64 bits that differ, in practice, whenever any bit of the state does; as the command line prints.")

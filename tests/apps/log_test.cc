@@ -76,7 +76,8 @@ Table read_hdf5(const std::string& path) {
   Table table;
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file < 0) return table;
-  for (const char* name : {"time", "q", "v", "control", "energy", "momentum", "solver", "judge", "sensor"}) {
+  for (const char* name :
+       {"time", "q", "v", "control", "activation", "energy", "momentum", "solver", "judge", "sensor"}) {
     if (H5Lexists(file, name, H5P_DEFAULT) <= 0) continue;
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(dataset);
     hsize_t size[2] = {0, 1};
@@ -108,6 +109,40 @@ TEST(Log, CsvAndHdf5AgreeBitForBit) {
     EXPECT_GT(csv.rows.size(), 5u);
     EXPECT_EQ(csv.rows, hdf5.rows);
   }
+}
+
+// What follows a control of 2 from the start: a first-order filter 2 (1 - exp(-t / T)), a sum 2 t; those of a
+// recording are the same, and columns are of actuators that have one.
+TEST(Log, TellsActivations) {
+  const Folder folder;
+  std::ofstream(folder / "a.yaml")
+      << "capstan: 1\noptions: {dt: 0.01, duration: 0.5, gravity: [0, 0, 0]}\n"
+         "bodies: [{name: m, joint: {name: j, type: prismatic, axis: [1, 0, 0]}, shape: {type: sphere, "
+         "radius: 0.1, mass: 1}}]\n"
+         "actuators:\n"
+         "  - {name: now, type: torque, joint: j, control: 1}\n"
+         "  - {name: slow, type: torque, joint: j, control: 2, activation: {type: filter_exact, "
+         "time_constant: 0.1}}\n"
+         "  - {name: sum, type: torque, joint: j, control: 2, activation: {type: integrator}}\n";
+  ASSERT_EQ(folder.capstan("run a.yaml --quiet --log a.csv --record a.capstan --record-every 1").code, 0);
+  ASSERT_EQ(folder.capstan("run a.yaml --quiet --log a.h5").code, 0);
+  ASSERT_EQ(folder.capstan("export a.capstan again.csv").code, 0);
+  const Table table = read_csv(folder / "a.csv"), hdf5 = read_hdf5(folder / "a.h5");
+  EXPECT_EQ(table.names, hdf5.names);
+  EXPECT_EQ(table.rows, hdf5.rows);
+  EXPECT_EQ(read_csv(folder / "again.csv").rows, table.rows);
+  const int slow = table.column("slow.activation [1]"), sum = table.column("sum.activation [1]");
+  EXPECT_EQ(std::count(table.names.begin(), table.names.end(), "now.activation [1]"), 0);
+  ASSERT_EQ(table.rows.size(), 51u);
+  for (const std::vector<double>& row : table.rows) {
+    EXPECT_NEAR(row[slow], 2 * (1 - std::exp(-row[0] / 0.1)), 1e-12) << row[0];
+    EXPECT_NEAR(row[sum], 2 * row[0], 1e-12);
+  }
+  // The log serves as a table of controls; its activations are not among them.
+  EXPECT_EQ(folder.capstan("run a.yaml --quiet --controls a.csv").code, 0);
+  const Outcome plot = folder.capstan("plot a.capstan --y activation --out a.svg");
+  EXPECT_EQ(plot.code, 0) << plot.err;
+  EXPECT_NE(read_text(folder / "a.svg").find("slow.activation"), std::string::npos);
 }
 
 // (p + p_around) V of a sealed gas stays what it was, while its body falls on the floor and is pressed.

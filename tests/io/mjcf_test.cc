@@ -618,7 +618,7 @@ TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {
       "<composite type='loop'/></worldbody>\n<sensor><user/><camprojection "
       "site='s'/></sensor>");
   EXPECT_TRUE(diagnostics.ok());
-  EXPECT_EQ(diagnostics.num_warnings(), 5) << diagnostics.text();
+  EXPECT_EQ(diagnostics.num_warnings(), 4) << diagnostics.text();
   EXPECT_TRUE(says(diagnostics, "<camprojection> is a sensor that is not supported", 3));
   EXPECT_TRUE(scene.bodies[0].gravity_compensated);
   EXPECT_FALSE(scene.bodies[1].gravity_compensated);

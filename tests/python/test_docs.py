@@ -77,7 +77,7 @@ def test_the_page_of_robots(tmp_path, program):
                 for expected in shown.splitlines():
                     assert re.search(f"^{as_regex(expected)}$", printed, re.M), (line, expected, printed)
                 commands += 1
-    assert commands == 4
+    assert commands == 5
 
 
 def test_everything_public_says_what_it_is():

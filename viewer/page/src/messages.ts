@@ -50,7 +50,7 @@ export interface Scene {
   rods?: Rod[];
   soft_bodies?: SoftBody[];
   joints: { name: string; type: string; body: number; range: [number | null, number | null] }[];
-  actuators: { name: string; range: [number | null, number | null]; is_target: boolean }[];
+  actuators: { name: string; range: [number | null, number | null]; is_target: boolean; has_activation?: boolean }[];
   numbers: { name: string; unit: string }[];
   sleeps?: boolean; // frames tell what is asleep
   can_record?: boolean; // of a live simulation: it was started with --record
@@ -79,6 +79,7 @@ export interface Frame {
   joints: Float32Array;
   rates: Float32Array;
   control: Float32Array;
+  activation: Float32Array; // [actuators]; empty where none has one
   contacts: Contacts;
   patches: Patches | null;
   sliding: number; // of the contacts
@@ -115,6 +116,7 @@ export function toFrame(m: any): Frame {
     joints: floats(m.joints),
     rates: floats(m.rates),
     control: floats(m.control),
+    activation: m.activation ? floats(m.activation) : new Float32Array(),
     contacts: {
       count: contacts.byteLength / (4 * CONTACT_WORDS),
       ints,

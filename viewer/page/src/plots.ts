@@ -22,6 +22,9 @@ export function quantities(scene: Scene): Quantity[] {
     list.push({ name: `${name}.q`, unit: "", get: (f) => f.joints[i] }, { name: `${name}.v`, unit: "", get: (f) => f.rates[i] });
   });
   scene.actuators.forEach(({ name }, i) => list.push({ name: `${name}.control`, unit: "", get: (f) => f.control[i] }));
+  scene.actuators.forEach(({ name, has_activation }, i) => {
+    if (has_activation) list.push({ name: `${name}.activation`, unit: "", get: (f) => f.activation[i] });
+  });
   scene.bodies.slice(1).forEach((body) => {
     if (body.link < 1) return;
     ["x", "y", "z"].forEach((axis, k) =>
