@@ -245,6 +245,48 @@ TEST(Bound, MassesModuliAndTensorsBeyondDoublePrecisionAreRefused) {
         std::string::npos);
 }
 
+TEST(Bound, StiffnessBeyondDoublePrecisionIsRefused) {
+  const auto of = [](const std::string& material, const std::string& pairs) {
+    return complaint("materials: [{name: default, " + material + "}]\n" + pairs +
+                     "shapes: [{type: plane}]\n");
+  };
+  const auto pair = [](const std::string& k) {
+    return "pairs: [{materials: [default, default], stiffness: " + k + "}]\n";
+  };
+  for (const char* good : {"1e20", ".inf"})
+    EXPECT_EQ(of(std::string("stiffness: ") + good, pair(good)), "") << good;
+  for (const char* bad : {"1e21", "1e100", "1e308"}) {
+    EXPECT_NE(of(std::string("stiffness: ") + bad, "").find("write at most 1e20 N/m"), std::string::npos)
+        << bad;
+    EXPECT_NE(of("friction: 1", pair(bad)).find("write at most 1e20 N/m"), std::string::npos) << bad;
+    EXPECT_NE(of(std::string("stiffness_per_kilogram: ") + bad, "").find("at most 1e20"), std::string::npos)
+        << bad;
+  }
+}
+
+// Contact laws whose numbers are none, as no scene can have them: it used to take 4000 iterations.
+TEST(Bound, ImpulsesThatAreNotFiniteFailTheStepAtOnce) {
+  Model model = compile(scene_of(
+      "shapes: [{type: half_space}]\nbodies:\n"
+      "  - {name: b, position: [0, 0, 0.05], joint: free, shape: {type: box, size: [0.1, 0.1, 0.1]}}\n"
+      "  - {name: c, position: [0, 0, 0.15], joint: free, shape: {type: box, size: [0.1, 0.1, 0.1]}}\n"));
+  for (ModelShape& shape : model.shapes) shape.stiffness = 1e308;
+  for (const ContactLaw law : {ContactLaw::regularized_lagged, ContactLaw::similar, ContactLaw::lagged,
+                               ContactLaw::coulomb}) {  // that of sap is bounded by its near-rigid floor
+    StepOptions options = step_options(model);
+    options.contact.law = law;
+    State state = initial_state(model);
+    Workspace workspace = make_workspace(model);
+    const std::uint64_t before = hash(state);
+    const std::string told = failure(model, options, &state, &workspace);
+    EXPECT_NE(
+        told.find("impulses of contact and constraints are not finite among the 2 object(s) with body 'b'"),
+        std::string::npos)
+        << traits(law).name << told;
+    EXPECT_EQ(hash(state), before);
+  }
+}
+
 // What happens before contacts are solved has the bound of the step, too.
 TEST(Bound, BouncesAreStopped) {
   const Model model = compile(
