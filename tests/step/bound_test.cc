@@ -97,6 +97,12 @@ Scene hard_step() {
   return scene_of(text);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSecond = 20;  // one factorization, which is not broken off, takes so much longer
+#else
+constexpr double kSecond = 1;
+#endif
+
 TEST(Bound, AStepIsStoppedWithinASecond) {
   const Model model = compile(hard_step());
   StepOptions options = step_options(model);
@@ -113,7 +119,7 @@ TEST(Bound, AStepIsStoppedWithinASecond) {
   EXPECT_THROW(step(model, options, {}, &state, &workspace), StepStopped);  // it is not done in 0.3 s
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
   asker.join();
-  EXPECT_LT(seconds, 1);
+  EXPECT_LT(seconds, kSecond);
   EXPECT_EQ(state.step, 0);
 }
 
