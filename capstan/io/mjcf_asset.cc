@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "capstan/geometry/hull_mesh.h"
@@ -62,8 +63,7 @@ std::shared_ptr<TriangleMesh> inline_mesh(Reader& reader, const XmlElement* elem
   const double num_vertices = static_cast<double>(mesh->vertices.size());
   for (std::size_t i = 0; i < faces.size(); i += 3) {
     for (int k = 0; k < 3; ++k) {
-      if (faces[i + k] < 0 || faces[i + k] >= num_vertices ||
-          faces[i + k] != static_cast<int>(faces[i + k])) {
+      if (!(faces[i + k] >= 0 && faces[i + k] < num_vertices) || faces[i + k] != std::floor(faces[i + k])) {
         xml.attribute_error(element, "face",
                             fmt::format("<mesh> face names vertex {} of {}", faces[i + k], num_vertices),
                             "number vertices from 0");

@@ -27,8 +27,10 @@ struct Flex {
 };
 
 std::vector<int> integers(XmlFiles& xml, const XmlElement* element, const char* name) {
+  constexpr double kMost = 1e9;  // more than there are of anything, and an int
   std::vector<int> list;
-  for (const double x : xml.numbers(element, name)) list.push_back(static_cast<int>(std::lround(x)));
+  for (const double x : xml.numbers(element, name))
+    list.push_back(std::isnan(x) ? -1 : static_cast<int>(std::lround(std::clamp(x, -kMost, kMost))));
   return list;
 }
 
@@ -41,13 +43,11 @@ bool make_grid(Reader& reader, const XmlElement* element, Flex* flex) {
   std::array<int, 3> cells;
   Vec3 size;
   for (int k = 0; k < 3; ++k) {
-    flex->count[k] = static_cast<int>(std::lround(count[k]));
-    cells[k] = flex->count[k] - 1;
-    tets *= cells[k];
-    size[k] = cells[k] * spacing[k];
-    if (cells[k] >= 1 && spacing[k] > 0) continue;
+    const double points = std::round(count[k]);
+    tets *= points - 1;
+    if (points >= 2 && spacing[k] > 0) continue;
     xml.attribute_error(element, "count",
-                        fmt::format("a <flexcomp> has {} points {:g} m apart", flex->count[k], spacing[k]),
+                        fmt::format("a <flexcomp> has {:g} points {:g} m apart", points, spacing[k]),
                         "write two or more along each direction, with a spacing above 0");
     return false;
   }
@@ -55,6 +55,11 @@ bool make_grid(Reader& reader, const XmlElement* element, Flex* flex) {
     xml.attribute_error(element, "count", fmt::format("<flexcomp> would have {:.3g} tets", tets),
                         fmt::format("write fewer points; {:g} tets are the most", kMostFlexTets));
     return false;
+  }
+  for (int k = 0; k < 3; ++k) {
+    flex->count[k] = static_cast<int>(std::lround(count[k]));
+    cells[k] = flex->count[k] - 1;
+    size[k] = cells[k] * spacing[k];
   }
   const TetMesh ours = make_box_tets(size, cells);
   const auto& n = flex->count;
@@ -106,8 +111,17 @@ std::vector<int> read_pins(Reader& reader, const XmlElement* element, const Flex
     for (std::size_t r = 0; r + 1 < range.size(); r += 2) {
       for (int id = std::max(0, range[r]); id <= std::min(count - 1, range[r + 1]); ++id) pins.push_back(id);
     }
-    for (std::size_t g = 0; g + 2 < grid.size() && flex.is_grid; g += 3)
+    for (std::size_t g = 0; g + 2 < grid.size() && flex.is_grid; g += 3) {
+      for (int k = 0; k < 3; ++k) {
+        if (grid[g + k] >= 0 && grid[g + k] < flex.count[k]) continue;
+        xml.error(pin,
+                  fmt::format("a <pin> names point {} {} {} of a grid of {} x {} x {}", grid[g], grid[g + 1],
+                              grid[g + 2], flex.count[0], flex.count[1], flex.count[2]),
+                  "number points from 0 along each direction");
+        return {};
+      }
       pins.push_back(at(grid[g], grid[g + 1], grid[g + 2]));
+    }
     for (std::size_t b = 0; b + 5 < boxes.size() && flex.is_grid; b += 6) {
       const auto last = [&](int k) { return std::min(boxes[b + 3 + k], flex.count[k] - 1); };
       for (int i = std::max(0, boxes[b]); i <= last(0); ++i) {

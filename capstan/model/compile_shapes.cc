@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kLargestModulus =
     1e20;  // [Pa] ten million times that of diamond; more is no longer resolved
+constexpr double kLargestStiffness = 1e20;  // [N/m] from 1e25 on, impulses of bodies of 1 kg are not resolved
+constexpr const char* kLessStiff = "write at most 1e20 N/m, or .inf for what does not yield";
 constexpr double kLeastTensor = 1e-50,
                  kLargestTensor = 1e9;  // whose squares, and those of impulses, are numbers
 constexpr const char* kBeyond = ", more than double precision can carry in contact (1e9 m)";
@@ -79,8 +81,10 @@ void check_material(const Material& m, Diagnostics& d) {
   };
   const double stiffness = m.stiffness.value_or(1);
   check(stiffness, stiffness > 0, "stiffness", "write a number of N/m above 0");
-  check(m.stiffness_per_kilogram, m.stiffness_per_kilogram >= 0 && std::isfinite(m.stiffness_per_kilogram),
-        "stiffness per kilogram", "write 0 or more");
+  check(stiffness, stiffness <= kLargestStiffness || std::isinf(stiffness), "stiffness", kLessStiff);
+  check(m.stiffness_per_kilogram,
+        m.stiffness_per_kilogram >= 0 && m.stiffness_per_kilogram <= kLargestStiffness,
+        "stiffness per kilogram", "write 0 or more, at most 1e20");
   check(m.dissipation, m.dissipation >= 0 && std::isfinite(m.dissipation), "dissipation",
         "write 0 or more s/m");
   check(m.relaxation_time, std::isfinite(m.relaxation_time), "relaxation time", "write a number of seconds");
@@ -345,6 +349,9 @@ void ModelCompiler::compile_filters() {
     if (pair.stiffness && !(*pair.stiffness > 0)) {
       diagnostics.error(pair.where, fmt::format("a pair has stiffness {:g}", *pair.stiffness),
                         "write a number of N/m above 0");
+    }
+    if (pair.stiffness && *pair.stiffness > kLargestStiffness && !std::isinf(*pair.stiffness)) {
+      diagnostics.error(pair.where, fmt::format("a pair has stiffness {:g}", *pair.stiffness), kLessStiff);
     }
     if (pair.friction_tensor) check_tensor(*pair.friction_tensor, pair.where, "a pair", diagnostics);
     if (a >= 0 && b >= 0) model.pairs.push_back({pair.kind, a, b, pair});

@@ -140,7 +140,7 @@ bool IslandIterate::is_solved(const NewtonOptions& options, double tolerance, Is
     r += r_t;
   }
   const double size = std::sqrt(std::max(p, j)), norm = std::sqrt(r);
-  result->residual = size == 0 ? 0 : norm / size;
+  result->residual = size == 0 && !std::isnan(norm) ? 0 : norm / size;  // max(p, j) may hide a NaN
   result->converged = norm <= options.absolute_tolerance + tolerance * size;
   if (result->converged && !objects_are_solved) {
     result->residual = std::max(result->residual, residual_of_objects(kRoundOff * size) / kObjectTolerance);

@@ -106,6 +106,7 @@ void Multipliers::solve_by_multipliers(const NewtonOptions& options, IslandResul
     const bool balanced = result->residual <= kLoose;
     result->has_duals = true;
     if (update_multipliers(options, result)) break;
+    if (!std::isfinite(result->residual)) break;  // multipliers that are not finite stay so
     const bool stalls = result->residual > 0.1 * last;
     vain = stalls && result->at_round_off ? vain + 1 : 0;
     if (vain == kMostVain) break;

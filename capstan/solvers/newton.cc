@@ -1,6 +1,7 @@
 #include "capstan/solvers/newton.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 
@@ -394,7 +395,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     report.converged = report.converged && result.converged;
     report.cone_violation = std::max(report.cone_violation, result.cone_violation);
     report.unfinished = report.unfinished || result.interrupted;
-    if (!(result.residual <= report.momentum_residual)) {
+    if (!(result.residual <= report.momentum_residual) && !std::isnan(report.momentum_residual)) {
       report.momentum_residual = result.residual;
       report.worst_island = i;
       report.at_round_off = result.at_round_off;

@@ -125,6 +125,14 @@ void check_solver(const Model& model, const State& state, const Islands& islands
   if (report.converged) return;
   const Island& island = islands.list[std::max(0, report.worst_island)];
   const Object& object = model.objects[islands.objects[island.object_begin]];
+  if (!std::isfinite(report.momentum_residual)) {
+    throw StepFailure(fmt::format(
+        "step {} at t = {:g} s failed: impulses of contact and constraints are not finite among the {} "
+        "object(s) with body '{}': a stiffness, mass, force or speed there is more than double precision can "
+        "carry. Try smaller numbers",
+        state.step, state.time, island.object_end - island.object_begin,
+        model.bodies[model.links[object.link_begin].body].name));
+  }
   throw StepFailure(fmt::format(
       "step {} at t = {:g} s failed: contact and constraints did not converge (relative momentum "
       "residual {:.1e} after {} "

@@ -611,6 +611,24 @@ TEST_F(Mjcf, OtherFlexcompsAreReported) {
   }
 }
 
+// A pin outside the grid was taken for the vertex that has its number, be it on another side.
+TEST_F(Mjcf, FlexcompsThatDoNotFitAreRefused) {
+  const auto told = [&](const std::string& count, const std::string& pin) {
+    read("<worldbody><flexcomp name='f' type='grid' dim='3' count='" + count +
+         "' spacing='.1 .1 .1' mass='1'><pin " + pin + "/><elasticity young='1e4'/></flexcomp></worldbody>");
+    return diagnostics.text();
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(told("2 2 -2147483648", "id='0'"), "has -2.14748e+09 points")) << diagnostics.text();
+  EXPECT_TRUE(has(told("2 2 1e300", "id='0'"), "would have 5e+300 tets")) << diagnostics.text();
+  EXPECT_TRUE(has(told("2 2 3", "grid='0 0 3'"), "names point 0 0 3 of a grid of 2 x 2 x 3"))
+      << diagnostics.text();
+  EXPECT_TRUE(has(told("2 2 3", "grid='1e300 0 0'"), "names point 1000000000 0 0")) << diagnostics.text();
+  EXPECT_FALSE(has(told("2 2 3", "grid='1 1 2'"), "names point")) << diagnostics.text();
+}
+
 TEST_F(Mjcf, SensorsAndOtherPartsAreReported) {
   const Scene scene = read(
       "<worldbody><body mocap='true' gravcomp='1'><geom size='1'/></body><body gravcomp='.5'><geom "

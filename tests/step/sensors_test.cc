@@ -230,6 +230,7 @@ bodies:
       - {name: ahead, z_axis: [1, 0, 0]}
       - {name: turned, rpy_deg: [0, 0, 90]}
       - {name: away, z_axis: [0, -1, 0]}
+      - {name: aloft, z_axis: [0, -1, 1]}  # what looks along the ground sees it or not, by the last bit of a pose
   - name: high
     position: [0, 0, 0.25]
     joint: free
@@ -240,7 +241,7 @@ shapes:
 sensors:
   - {name: ahead, type: range_finder, site: ahead}
   - {name: near, type: range_finder, site: ahead, cutoff: 1.5}
-  - {name: away, type: range_finder, site: away, cutoff: 0.5}
+  - {name: away, type: range_finder, site: aloft, cutoff: 0.5}
   - {name: field, type: magnetometer, site: turned}
   - {name: on_high, type: contact_force, body: high}
   - {name: high_on_low, type: contact_force, body: low, other_body: high}
