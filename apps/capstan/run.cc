@@ -147,6 +147,17 @@ void tell_lagging(const StepOptions& step, const Summary& s) {
       s.out_of_cone, s.num_steps, traits(law).name);
 }
 
+// What is held or touched is not told right beyond a radian in a step (dynamics/free_turn.h).
+void tell_turning(const Model& model, const StepOptions& step, const Summary& s) {
+  if (!(s.fastest.angle > 1)) return;
+  tell(
+      "warning: body '{}' turns by {:.2g} rad in a step (t = {:g} s). What is touched or held and turns by "
+      "more than 1 rad in a step does not\n  move right, and above 0.3 rad it may sink or lose energy: "
+      "'--dt {:.1g}'\n",
+      model.bodies[model.links[s.fastest.link].body].name, s.fastest.angle, s.fastest.time,
+      step.dt * 0.3 / s.fastest.angle);
+}
+
 // What people ask first, in a few lines.
 void print_short_summary(const LoadedScene& loaded, const StepOptions& step, const Summary& s,
                          const State& state) {
@@ -334,6 +345,7 @@ int run(const RunOptions& options) {
     if (!options.picture.empty()) fmt::print("  {:<22}{}\n", "picture", options.picture);
   }
   tell_inverted(model, state);
+  tell_turning(model, step, summary);
   if (!summary.failure.empty()) {
     tell("error: {}\n", summary.failure);
     return kStepFailed;

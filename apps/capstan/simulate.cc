@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "apps/capstan/commands.h"
+#include "capstan/dynamics/momentum.h"
 
 namespace capstan::cli {
 namespace {
@@ -35,6 +36,19 @@ void keep_largest(const Residual& r, Residual* largest) {
         &Residual::penetration, &Residual::stick_slip, &Residual::friction_gain, &Residual::dissipated_power,
         &Residual::largest_impulse, &Residual::cost}) {
     largest->*x = std::max(largest->*x, r.*x);
+  }
+}
+
+// Bodies that turn about all axes alike turn evenly, however fast.
+void keep_fastest_turn(const Model& model, const State& state, double dt, Summary::Turn* fastest) {
+  for (const Tree& tree : model.trees) {
+    const Link& root = model.links[tree.link_begin];
+    if (root.stage_begin == root.stage_end || is_isotropic(root.inertia)) continue;
+    const Stage& stage = model.stages[root.stage_begin];
+    if (stage.type != StageType::free && stage.type != StageType::ball) continue;
+    const double angle =
+        dt * state.v.segment<3>(stage.type == StageType::free ? stage.v + 3 : stage.v).norm();
+    if (angle > fastest->angle) *fastest = {angle, state.time, tree.link_begin};
   }
 }
 
@@ -154,6 +168,8 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
     summary.asleep = report.asleep;
     summary.deepest = std::max(summary.deepest, report.deepest);
     keep_largest(report.judge, &summary.judge);
+    if (report.contacts > 0 || !model.constraints.empty())
+      keep_fastest_turn(model, *state, options.dt, &summary.fastest);
     summary.out_of_cone += report.judge.cone_violation > kFarOutOfCone * report.judge.largest_impulse;
     summary.times.free_motion += report.times.free_motion;
     summary.times.collide += report.times.collide;

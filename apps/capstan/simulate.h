@@ -45,6 +45,12 @@ struct Summary {
   StepTimes times;                                // [s] of all steps together
   long not_converged = 0;                         // steps that went on with the best iterate
   long out_of_cone = 0;  // steps in which a contact's friction went far beyond mu times its normal force
+  struct Turn {
+    double angle = 0;  // [rad] in a step
+    double time = 0;   // [s] after it
+    int link = -1;
+  };
+  Turn fastest;  // of a body that is held or touched as a rule, but no ball or cube
   Mechanics start, end;
   VecX sensed;  // what Hooks::sensors read after the last step; empty where there are none or a step failed
   std::vector<State> frames;

@@ -117,6 +117,54 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_group(const ConstraintGroup& gr
   }
 }
 
+// Whether the normal is that of a face of a shape: what is touched there is told by the other shape.
+bool Assembler::is_face(int shape, int link, const Vec3& normal) const {
+  constexpr double kAlong = 0.999;
+  const ModelShape& s = model.shapes[shape];
+  const Mat3 R_WS = link == 0 ? s.X_LS.R : Mat3(motion.placement.X_WL[link].R * s.X_LS.R);
+  const Vec3 n = (R_WS.transpose() * normal).cwiseAbs();
+  switch (s.collider.type) {
+    case ColliderType::sphere:
+    case ColliderType::capsule:
+    case ColliderType::ellipsoid:
+      return false;
+    case ColliderType::cylinder:
+      return n.z() > kAlong;
+    case ColliderType::box:
+      return n.maxCoeff() > kAlong;
+    default:
+      return true;
+  }
+}
+
+// Bodies that will bounce have the arms that they have when they touch, as their impulse acts then
+// (step/bounce.h): a ball always along the normal; of others, the place on a face is where the body that
+// meets it will be.
+void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
+  const int a = contacts.link_a[i], b = contacts.link_b[i];
+  const double distance = contacts.distance[i];
+  if (!(contacts.material[i].restitution > 0 && distance > 0) || !is_tree(a) || !is_tree(b)) return;
+  const int shape_a = contacts.shape_a[i], shape_b = contacts.shape_b[i];
+  const Vec3 p = contacts.p_WC[i], n = contacts.normal[i];
+  const Vec3 u = (link_motion(b, p) - link_motion(a, p)).tail<3>();
+  const double closing = -n.dot(u);
+  if (!(closing > 0)) return;
+  const Vec3 way = std::min(dt, distance / closing) * Vec3(u + closing * n);  // of b along a, until then
+  const bool ball_a = is_sphere(shape_a), ball_b = is_sphere(shape_b);
+  const bool face_a = is_face(shape_a, a, n), face_b = is_face(shape_b, b, n);
+  const bool tells_a = ball_a || (face_b && !face_a), tells_b = ball_b || (face_a && !face_b);
+  const double of_a = tells_a == tells_b ? 0.5 : tells_b ? 1 : 0;
+  *p_a += of_a * way;
+  *p_b -= (1 - of_a) * way;
+  const auto arm = [&](int shape, int link, double sign, Vec3* to) {
+    const ModelShape& s = model.shapes[shape];
+    const Vec3 centre = link == 0 ? s.X_LS.p : Vec3(motion.placement.X_WL[link] * s.X_LS.p);
+    *to = centre + sign * s.collider.bounding_radius * n;
+  };
+  if (ball_a) arm(shape_a, a, 1, p_a);
+  if (ball_b) arm(shape_b, b, -1, p_b);
+}
+
 bool Assembler::is_sphere(int shape) const {
   return model.shapes[shape].collider.type == ColliderType::sphere;
 }
@@ -127,13 +175,9 @@ CAPSTAN_FLAT_CLONES void Assembler::make_contact_alone(const ConstraintGroup& gr
   const double sign = contacts.link_a[i] == link_a ? 1 : -1;
   const Lean lean = calc_lean(i);
   const Mat3 R = frame_from_z(lean.normal);
-  // Balls that will bounce have the arms that they have when they touch, not those to a point between them.
-  const bool apart = contacts.material[i].restitution > 0 && contacts.distance[i] > 0 && link_a != 0 &&
-                     is_tree(link_a) && is_tree(link_b) && is_sphere(contacts.shape_a[i]) &&
-                     is_sphere(contacts.shape_b[i]);
-  const Vec3 to_b = apart ? Vec3(0.5 * sign * contacts.distance[i] * contacts.normal[i]) : Vec3(Vec3::Zero());
-  const Vec3 p_a = contacts.p_WC[i] - to_b + (is_tree(link_a) ? lean.shift : Vec3(Vec3::Zero()));
-  const Vec3 p_b = contacts.p_WC[i] + to_b + (is_tree(link_b) ? lean.shift : Vec3(Vec3::Zero()));
+  Vec3 p_a = contacts.p_WC[i], p_b = p_a;
+  shift_to_touch(i, sign > 0 ? &p_a : &p_b, sign > 0 ? &p_b : &p_a);
+  if (lean.any) (is_tree(link_a) ? p_a : p_b) += lean.shift;
   add_motion(group, link_a, p_a, -sign, R);
   add_motion(group, link_b, p_b, sign, R);
   const Vec6 U0 = sign * (link_motion(link_b, p_b) - link_motion(link_a, p_a));

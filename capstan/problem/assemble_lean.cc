@@ -23,7 +23,8 @@
 namespace capstan {
 namespace {
 
-constexpr double kOnItsSide = 0.99;  // sine of the angle between normal and axis, from which on it is round
+constexpr double kLargestLean = 0.6;  // [rad] in a step: less and less from half of it on
+constexpr double kOnItsSide = 0.99;   // sine of the angle between normal and axis, from which on it is round
 
 }  // namespace
 
@@ -54,9 +55,6 @@ Assembler::Lean Assembler::calc_lean(int i) const {
   const Object& object = model.objects[model.links[carrier].object];
   const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
   if (rod == nullptr) return lean;
-  const double share = rod->calc_turned_share(state.q.segment(object.q_begin, object.num_positions()),
-                                              state.v.segment(object.dof_begin, object.num_dofs()),
-                                              carrier - object.link_begin, dt);
   const double sign = is_a ? 1 : -1;
   const int shape = is_a ? contacts.shape_a[i] : contacts.shape_b[i];
   const int thread = is_a ? contacts.shape_b[i] : contacts.shape_a[i];
@@ -66,9 +64,17 @@ Assembler::Lean Assembler::calc_lean(int i) const {
   const Vec3 r = body == 0 ? Vec3(Vec3::Zero()) : Vec3(p + radius * n - motion.placement.X_WL[body].p);
   const Vec3 curving = calc_curving(shape, body, p, n, radius, u), turning = cross(turn, n);
   const Vec3 inward = cross(turn, cross(turn, r));
+  // What goes farther round a thin body than that is elsewhere at the end.
+  const double angle = dt * Vec3(turning + curving).norm();
+  if (!(angle < kLargestLean)) return lean;
+  const double told = std::min(1.0, 2 * (1 - angle / kLargestLean));
+  const double share = told * rod->calc_turned_share(state.q.segment(object.q_begin, object.num_positions()),
+                                                     state.v.segment(object.dof_begin, object.num_dofs()),
+                                                     carrier - object.link_begin, dt);
   lean.any = true;
   lean.normal = sign * (n + share * dt * (turning + curving)).normalized();
-  lean.gap_rate = dt * ((0.5 - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
+  lean.gap_rate =
+      told * dt * ((0.5 - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
   if (body != 0 && !is_free(body)) {
     lean.shift = share * dt * (u + cross(turn, r));
     lean.of_sticking = 1 - 2 * share;

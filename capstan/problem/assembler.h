@@ -115,6 +115,8 @@ struct Assembler {
   std::array<int, 2> links_of(int contact) const;
   void make_contact_group(const ConstraintGroup& group);
   bool is_sphere(int shape) const;
+  bool is_face(int shape, int link, const Vec3& normal) const;
+  void shift_to_touch(int contact, Vec3* p_a, Vec3* p_b) const;
   void make_contact_alone(const ConstraintGroup& group);
   void set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3& v0, const Vec3& W,
                        const Vec3& sticking_bias_W, const Lean& lean);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/laws/contact_laws.h"
+#include "capstan/step/bounce_energy.h"
 
 namespace capstan {
 void calc_contact_velocities(const Problem& problem, const VecX& v, std::vector<Vec3>* velocities) {
@@ -222,11 +223,11 @@ void add_supports(const Model& model, const Problem& problem, const Contacts& co
             [](const Impact& x, const Impact& y) { return x.contact < y.contact; });
 }
 
-// An impulse in the middle of a step moves a tree for what is left of it: the rest of what the scheme would
-// make of the change of velocity is taken back. A tree with several impacts has the mean of their times, by
-// impulse.
-void add_drift(const Model& model, const Problem& problem, int part, const VecX& v_before,
-               BounceWorkspace* w) {
+// An impulse in the middle of a step moves a tree for what is left of it: this part of what the scheme would
+// make of the change of velocity is to be taken back. A tree with several impacts has the mean of their
+// times, by impulse.
+void find_idle_parts(const Model& model, const Problem& problem, int part, BounceWorkspace* w,
+                     std::vector<double>* idle) {
   w->idle_sum.assign(model.objects.size(), Vec2::Zero());
   Vec2 all = Vec2::Zero();
   for (std::size_t k = 0; k < w->impacts.size(); ++k) {
@@ -239,12 +240,29 @@ void add_drift(const Model& model, const Problem& problem, int part, const VecX&
     for (int p = group.part_begin; p < group.part_end; ++p)
       w->idle_sum[problem.object_of(problem.parts[p])] += add;
   }
+  idle->assign(model.objects.size(), 0);
   for (std::size_t t = 0; t < model.objects.size(); ++t) {
     const Vec2& sum = w->idle_sum[t].x() > 0 ? w->idle_sum[t] : all;  // all: it is tied to one that was hit
-    if (!(sum.x() > 0)) continue;
+    if (sum.x() > 0) (*idle)[t] = sum.y() / sum.x();
+  }
+}
+
+// Makes the round's impulses those that lead to its energy, and takes back what its change of velocity must
+// not move.
+void end_round(const Model& model, const Motion& motion, double dt, const std::vector<double>& idle,
+               BounceWorkspace* w) {
+  double work = 0;
+  for (std::size_t k = 0; k < w->impacts.size(); ++k)
+    work += w->newton.impulse[k].dot(0.5 * (w->v[w->impacts[k].contact] + w->v_after[k]));
+  const VecX& before = motion.v_star;
+  const double scale = scale_of_energy(model, motion, dt, before, w->newton.v, idle, w->new_drift, work);
+  if (scale != 1) {
+    w->newton.v = before + scale * (w->newton.v - before);
+    for (std::size_t k = 0; k < w->impacts.size(); ++k) w->newton.impulse[k] *= scale;
+  }
+  for (std::size_t t = 0; t < model.objects.size(); ++t) {
     const int begin = model.objects[t].dof_begin, n = model.objects[t].num_dofs();
-    w->new_drift.segment(begin, n) -=
-        sum.y() / sum.x() * (w->newton.v.segment(begin, n) - v_before.segment(begin, n));
+    w->new_drift.segment(begin, n) -= idle[t] * (w->newton.v.segment(begin, n) - before.segment(begin, n));
   }
 }
 
@@ -398,7 +416,11 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
       }
       if (work <= kRoundOff * size || part == 2) break;
     }
-    if (theta > 0) add_drift(model, problem, part, motion->v_star, &w);
+    if (theta > 0) {
+      thread_local std::vector<double> idle;
+      find_idle_parts(model, problem, part, &w, &idle);
+      end_round(model, *motion, dt, idle, &w);
+    }
     motion->v_star = w.newton.v;
     w.impulse.resize(contacts.size(), Vec3::Zero());
     for (std::size_t k = 0; k < w.impacts.size(); ++k) w.impulse[w.impacts[k].contact] += w.newton.impulse[k];

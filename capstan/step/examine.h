@@ -5,7 +5,8 @@
 //   inertia    trace against that of the body's shapes at uniform density and the same mass, off by > 10
 //   masses     neighbouring links whose masses differ by > 10^4
 //   names      blanks at the ends, characters that logs quote, names of a kind that differ by case only
-//   start      joint positions outside limits, controls outside their range (start and keyframes)
+//   start      joint positions outside limits, controls outside their range, open constraints (start and
+//              keyframes)
 //   controls   over time: outside their range, or from the end of the run on
 //   units      find_mistakes (scene/mistakes.h): degrees for radians, millimetres for metres, ...
 //   time step  springs and PD gains that the chosen scheme treats explicitly, beyond its stability limit, or

@@ -1,4 +1,4 @@
-// Starts whose velocities would open a loop.
+// Starts in which a loop is open, or whose velocities would open it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kMostOpening = 0.01;  // of the speeds of both sides: who writes three digits is right
 constexpr double kNoSpeed = 1e-6;      // [m/s]
-constexpr double kWay = 1e-5;          // [m, rad] that the fastest goes for a difference
+constexpr double kMostGap = 1e-3, kMostTurn = 0.01;  // [m], [rad] that a constraint may be open by
+constexpr double kWay = 1e-5;                        // [m, rad] that the fastest goes for a difference
 
 // Both sides of a constraint: where they are [m], or a coupler's joints.
 std::array<Vec3, 2> sides(const Model& model, const ModelConstraint& c, const VecX& q,
@@ -23,16 +24,45 @@ std::array<Vec3, 2> sides(const Model& model, const ModelConstraint& c, const Ve
   return {calc_frame(model, placement, c.body_a, *c.X_A).p, calc_frame(model, placement, c.body_b, *c.X_B).p};
 }
 
-const char* unit_of(const Model& model, const ModelConstraint& c) {
+const char* gap_unit(const Model& model, const ModelConstraint& c) {
   const bool turns =
       c.type == ConstraintType::coupler && model.joints[c.joint_a].type != JointType::prismatic;
-  return turns ? "rad/s" : "m/s";
+  return turns ? "rad" : "m";
+}
+
+// Where the constraint was written, for a start that was written nowhere.
+Source place_of(const Scene& scene, const ModelConstraint& c, const Source& start) {
+  for (const Constraint& written : scene.constraints)
+    if (start.line == 0 && written.name == c.name) return written.where;
+  return start;
+}
+
+// Whether a rigid constraint begins apart.
+void examine_gaps(const Scene& scene, const Model& model, const ModelKeyframe& start, const Source& where,
+                  const std::string& what, Diagnostics* diagnostics) {
+  Placement placement = make_placement(model);
+  calc_placement(model, start.q, &placement);
+  for (const ModelConstraint& c : model.constraints) {
+    if (!is_rigid(model, c)) continue;
+    const Vec6 gap = calc_gap(model, c, start.q, placement);
+    const bool is_weld = c.type == ConstraintType::weld;
+    const double way = (is_weld ? gap.tail<3>() : gap.head<3>()).norm();
+    const double turn = is_weld ? gap.head<3>().norm() : 0;
+    if (!(way > kMostGap) && !(turn > kMostTurn)) continue;
+    const std::string by =
+        way > kMostGap ? fmt::format("{:.3g} {}", way, gap_unit(model, c)) : fmt::format("{:.3g} rad", turn);
+    diagnostics->warning(
+        place_of(scene, c, where),
+        fmt::format("constraint '{}' is open by {} in {}: the run begins by closing it", c.name, by, what),
+        "start with positions that fit it");
+  }
 }
 
 }  // namespace
 
 void examine_loops(const Scene& scene, const Model& model, const ModelKeyframe& start, const Source& where,
                    const std::string& what, Diagnostics* diagnostics) {
+  examine_gaps(scene, model, start, where, what, diagnostics);
   const double fastest = start.v.size() > 0 ? start.v.cwiseAbs().maxCoeff() : 0;
   if (!(fastest > 0)) return;
   const std::vector<int> trees = find_constrained_trees(model);
@@ -53,17 +83,12 @@ void examine_loops(const Scene& scene, const Model& model, const ModelKeyframe& 
     // A weld's turns are judged where it is: its points alone are told.
     const double rate = (c.type == ConstraintType::weld ? opening.tail<3>() : opening.head<3>()).norm();
     if (!(rate > std::max(kNoSpeed, kMostOpening * speed))) continue;
-    Source at = where;
-    for (const Constraint& written : scene.constraints) {
-      if (where.line == 0 && written.name == c.name) at = written.where;
-    }
-    diagnostics->warning(
-        at,
-        fmt::format(
-            "the velocities of {} would open constraint '{}' at {:.3g} {}: the first step changes them by an "
-            "impulse",
-            what, c.name, rate, unit_of(model, c)),
-        "give all joints of the loop velocities that fit each other, or start at rest");
+    diagnostics->warning(place_of(scene, c, where),
+                         fmt::format("the velocities of {} would open constraint '{}' at {:.3g} {}/s: the "
+                                     "first step changes them by an "
+                                     "impulse",
+                                     what, c.name, rate, gap_unit(model, c)),
+                         "give all joints of the loop velocities that fit each other, or start at rest");
   }
 }
 

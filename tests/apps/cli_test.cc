@@ -275,6 +275,24 @@ shapes: [{{type: plane, name: floor, material: hard}}]
   EXPECT_EQ(folder.capstan("check ball.yaml --strict").err, "");
 }
 
+// What spins too fast for its steps is told, with a step that will do; a ball, which turns evenly, is not.
+TEST(Run, SpinsThatAStepCannotFollowAreTold) {
+  const Folder folder;
+  const auto run = [&](const std::string& shape, const std::string& dt) {
+    write_text(
+        folder / "top.yaml",
+        "capstan: 1\noptions: {duration: 0.1}\nshapes: [{type: plane}]\nbodies:\n"
+        "  - {name: top, position: [0, 0, 0.05], joint: {type: free, initial_velocity: [0, 0, 0, 0, 0, "
+        "300]}, shape: {" +
+            shape + "}}\n");
+    return folder.capstan("run top.yaml --dt " + dt).err;
+  };
+  const std::string disc = "type: cylinder, radius: 0.1, length: 0.1", ball = "type: sphere, radius: 0.05";
+  EXPECT_HAS(run(disc, "0.005"), "warning: body 'top' turns by 1.5 rad in a step");
+  EXPECT_EQ(run(disc, "0.001").find("rad in a step"), std::string::npos);
+  EXPECT_EQ(run(ball, "0.005").find("rad in a step"), std::string::npos);
+}
+
 TEST(Check, TellsKeysOfPatchesThatAreNotMeant) {
   const Folder folder;
   write_text(folder / "a.yaml", R"(capstan: 1

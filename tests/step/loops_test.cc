@@ -238,7 +238,8 @@ TEST(Loops, AStickSwingsAlikeWhereverItsOriginIs) {
 // 12, w and u rad/s the ends of coupler and rocker go at (3.6 + 0.15 w, 0, -4.8 - 0.4 w) and (0.3 u, 0, 0)
 // m/s: 6 m/s apart with w = u = 0, together with w = -12, u = 6.
 TEST(Loops, StartsThatWouldOpenThemAreTold) {
-  const auto told = [](const std::string& coupler, const std::string& rocker) {
+  const auto told = [](const std::string& coupler, const std::string& rocker,
+                       const std::string& pin = "0.3") {
     const std::string hinge = "joint: {type: revolute, axis: [0, 1, 0], initial_velocity: ";
     Diagnostics diagnostics;
     const Scene scene = read_yaml_text(
@@ -251,8 +252,8 @@ TEST(Loops, StartsThatWouldOpenThemAreTold) {
             hinge + rocker +
             "}, shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0, 0, 0.3], collides: false}}\n"
             "constraints:\n  - {name: pin, type: ball, body_a: coupler, point_a: [0.4, 0, 0.15], body_b: "
-            "rocker, "
-            "point_b: [0, 0, 0.3]}\n",
+            "rocker, point_b: [0, 0, " +
+            pin + "]}\n",
         {}, &diagnostics);
     EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
     const Model model = compile(scene);
@@ -265,6 +266,10 @@ TEST(Loops, StartsThatWouldOpenThemAreTold) {
   EXPECT_NE(told("-12", "0").find("at 1.8 m/s"), std::string::npos) << told("-12", "0");
   EXPECT_EQ(told("-12", "6"), "");
   EXPECT_EQ(told("-12.01", "6.01"), "");  // as three digits have it
+  EXPECT_EQ(told("-12", "6", "0.3005"), "");
+  EXPECT_NE(told("-12", "5.8", "0.31").find("constraint 'pin' is open by 0.01 m in the start"),
+            std::string::npos)
+      << told("-12", "5.8", "0.31");
 }
 
 }  // namespace

@@ -6,18 +6,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "capstan/io/read.h"
 #include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
 
 namespace capstan {
 namespace {
 
+using test::scene_of;
 using test::Simulation;
-
-Scene scene_of(const std::string& text) {
-  Diagnostics diagnostics;
-  return read_yaml_text("capstan: 1\n" + text, {}, &diagnostics);
-}
 
 // A box of 0.5 kg lies on a disc of 20 kg, 0.3 m off its axis; both turn at 3 rad/s. w^2 r is 2.7, mu g 4.9
 // m/s^2.

@@ -7,20 +7,16 @@
 #include <numbers>
 
 #include "capstan/dynamics/free_turn.h"
-#include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
 
 namespace capstan {
 namespace {
 
+using test::scene_of;
 using test::Simulation;
-
-Scene scene_of(const std::string& text) {
-  Diagnostics diagnostics;
-  return read_yaml_text("capstan: 1\n" + text, {}, &diagnostics);
-}
 
 // Its axis is z of the body; its tip is a ball whose centre is 0.002 m up the axis, the centre of mass 0.032.
 // It spins about its axis, which is tilted and has no other motion.

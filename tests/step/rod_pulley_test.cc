@@ -1,0 +1,93 @@
+// Ropes over pegs and pulleys (problem/assemble_lean.cc): with weights at their ends they run as Euler and
+// Atwood have it, at any time step, and hold where friction holds them.
+#include <gtest/gtest.h>
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
+
+namespace capstan {
+namespace {
+
+using test::kGravity;
+using test::scene_of;
+using test::Simulation;
+
+constexpr double kRadius = 0.05, kLight = 0.2, kHeavy = 0.3;
+
+// A steel wire of 0.2 mm over a cylinder, on a hinge or fixed; weights hang 0.4 m below its axis.
+Simulation wire_over(const char* hinge, double friction, double dt, ContactLaw law = ContactLaw::coulomb) {
+  return {scene_of(fmt::format(R"(
+materials: [{{name: default, friction: {}}}]
+bodies:
+  - name: light
+    position: [-0.0501, 0, -0.4]
+    joint: free
+    shape: {{type: sphere, radius: 0.02, mass: 0.2, collides: false}}
+  - name: heavy
+    position: [0.0501, 0, -0.4]
+    joint: free
+    shape: {{type: sphere, radius: 0.02, mass: 0.3, collides: false}}
+  - name: wheel
+    joint: {}
+    shape: {{type: cylinder, radius: 0.05, length: 0.05, rpy_deg: [90, 0, 0], mass: 0.2}}
+rods:
+  - name: wire
+    points: [[-0.0501, 0, -0.4], [-0.0501, 0, 0.0501], [0.0501, 0, 0.0501], [0.0501, 0, -0.4]]
+    rounding: 0.0501
+    edges: 120
+    diameter: 0.0002
+    young_modulus: 2e10
+    density: 7800
+    damping: {{beta: 0.02}}
+    rest: straight
+    attach: [{{node: first, body: light}}, {{node: last, body: heavy}}]
+)",
+                               friction, hinge)),
+          dt, law};
+}
+
+// Of the heavy weight, downwards, from 0.1 to 0.3 s: the wire is taut then.
+double acceleration(Simulation run) {
+  run.go(0.1);
+  const double before = run.state.v[8], at = run.state.time;
+  run.go(0.2);
+  return -(run.state.v[8] - before) / (run.state.time - at);
+}
+
+// Without friction nothing brakes it; with friction, the tensions differ by exp(mu pi).
+TEST(RodPulley, AWireRunsOverAPeg) {
+  for (const double mu : {0.0, 0.1}) {
+    const double ratio = std::exp(mu * std::numbers::pi);
+    const double expected = kGravity * (kHeavy - ratio * kLight) / (kHeavy + ratio * kLight);
+    for (const double dt : {0.001, 0.002, 0.005})
+      EXPECT_NEAR(acceleration(wire_over("fixed", mu, dt)), expected, 0.03 * kGravity / 5) << mu << " " << dt;
+  }
+}
+
+// The wheel has half of its mass at its rim.
+TEST(RodPulley, APulleyTurnsWithTheWire) {
+  const double expected = kGravity * (kHeavy - kLight) / (kHeavy + kLight + 0.1);
+  for (const double dt : {0.001, 0.002, 0.005})
+    EXPECT_NEAR(acceleration(wire_over("{type: revolute, axis: [0, 1, 0]}", 0.8, dt)), expected,
+                0.04 * expected)
+        << dt;
+}
+
+// A ratio of weights of 1.5 below exp(0.3 pi) = 2.57: what hangs on the wire stays.
+TEST(RodPulley, FrictionHolds) {
+  for (const double dt : {0.001, 0.005, 0.01}) {
+    Simulation run = wire_over("fixed", 0.3, dt);
+    run.go(0.5);
+    const double before = run.state.q[9];
+    run.go(1);
+    EXPECT_NEAR(run.state.q[9], before, 2e-5) << dt;
+  }
+}
+
+}  // namespace
+}  // namespace capstan
