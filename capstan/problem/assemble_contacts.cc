@@ -1,3 +1,4 @@
+#include "capstan/dynamics/motion_batch.h"
 #include "capstan/laws/contact_laws.h"
 #include "capstan/math/clones.h"
 #include "capstan/math/rotation.h"
@@ -148,6 +149,12 @@ void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
   const Vec3 p = contacts.p_WC[i], n = contacts.normal[i];
   const Vec3 u = (link_motion(b, p) - link_motion(a, p)).tail<3>();
   const double closing = -n.dot(u);
+  if (!motion.scratch->is_staggered) {  // impulses act where the step begins
+    if (a == 0 || b == 0 || !is_sphere(shape_a) || !is_sphere(shape_b)) return;
+    *p_a -= 0.5 * distance * n;
+    *p_b += 0.5 * distance * n;
+    return;
+  }
   if (!(closing > 0)) return;
   const Vec3 way = std::min(dt, distance / closing) * Vec3(u + closing * n);  // of b along a, until then
   const bool ball_a = is_sphere(shape_a), ball_b = is_sphere(shape_b);

@@ -64,18 +64,22 @@ Touch find_touch(const Gap& gap, double theta_vq, double dt) {
 
 // What it takes to go on from the ground at speed `up`: the rate at the end of the step, and which part of
 // the displacement by the change of velocity is to be taken back, because the impulse comes when they meet
-// and moves the bodies for what is left of the step. Explicit Euler has no such displacement: there the rate
-// is that of the parabola which, at the end of the step, comes from the ground at that speed.
+// and moves the bodies for what is left of the step. Schemes that are not staggered have that off what stands
+// only: laws of contact take new velocities for the motion of the step. There, a rate does it alone if the
+// parabola with it, at the end of the step, comes from the ground at that speed; not if the gap is wider at
+// the beginning than it will ever be again.
 struct Rebound {
   double rate, idle_part;
 };
 
-Rebound find_rebound(const Gap& gap, const Touch& touch, double up, double theta_vq, double dt) {
+Rebound find_rebound(const Gap& gap, const Touch& touch, double up, bool at_touch, double theta_vq,
+                     double dt) {
   const double a = gap.acceleration, c = offset(theta_vq, a, dt);
-  if (theta_vq == 0) {
-    const double without = gap.phi - touch.ground + dt * (gap.rate0 + gap.drift);
+  if (!at_touch || theta_vq == 0) {
+    const double without = gap.phi - touch.ground + dt * ((1 - theta_vq) * gap.rate0 + gap.drift);
     const double square = 0.25 * a * a * dt * dt - c * c + up * up - 2 * a * without;
-    return {square > 0 ? std::max(0.0, std::sqrt(square) - 0.5 * a * dt) : 0, 0};
+    const double alone = square > 0 ? std::sqrt(square) - 0.5 * a * dt : 0;
+    if (alone > 0 || theta_vq == 0) return {std::max(0.0, alone), 0};
   }
   double end = touch.ground + up * touch.left - 0.5 * a * touch.left * touch.left;
   double rate = up - a * touch.left + c;
@@ -382,9 +386,10 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
         impact.before = w.v[i].z();
         impact.left = touch.left;
         impact.acceleration = gap.acceleration;
+        const bool at_touch = is_staggered(scheme) || contacts.link_a[i] == 0 || contacts.link_b[i] == 0;
         for (int k = 0; k < 3; ++k) {
           const double e = kParts[k] * m.restitution;
-          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, theta, dt)
+          const Rebound rebound = e > 0 ? find_rebound(gap, touch, e * touch.speed, at_touch, theta, dt)
                                         : Rebound{std::min(0.0, -gap.phi / dt - gap.drift), 0};
           impact.after[k] = rebound.rate - w.v_borne[i].z();
           impact.idle_part[k] = rebound.idle_part;
