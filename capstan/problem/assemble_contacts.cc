@@ -147,8 +147,7 @@ void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
   if (!(contacts.material[i].restitution > 0 && distance > 0) || !is_tree(a) || !is_tree(b)) return;
   const int shape_a = contacts.shape_a[i], shape_b = contacts.shape_b[i];
   const Vec3 p = contacts.p_WC[i], n = contacts.normal[i];
-  const Vec3 u = (link_motion(b, p) - link_motion(a, p)).tail<3>();
-  const double closing = -n.dot(u);
+  const double closing = n.dot((link_motion(a, p) - link_motion(b, p)).tail<3>());
   if (!motion.scratch->is_staggered) {  // impulses act where the step begins
     if (a == 0 || b == 0 || !is_sphere(shape_a) || !is_sphere(shape_b)) return;
     *p_a -= 0.5 * distance * n;
@@ -156,20 +155,26 @@ void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
     return;
   }
   if (!(closing > 0)) return;
-  const Vec3 way = std::min(dt, distance / closing) * Vec3(u + closing * n);  // of b along a, until then
-  const bool ball_a = is_sphere(shape_a), ball_b = is_sphere(shape_b);
-  const bool face_a = is_face(shape_a, a, n), face_b = is_face(shape_b, b, n);
-  const bool tells_a = ball_a || (face_b && !face_a), tells_b = ball_b || (face_a && !face_b);
-  const double of_a = tells_a == tells_b ? 0.5 : tells_b ? 1 : 0;
-  *p_a += of_a * way;
-  *p_b -= (1 - of_a) * way;
-  const auto arm = [&](int shape, int link, double sign, Vec3* to) {
+  const double t = std::min(dt, distance / closing);
+  const auto centre_velocity = [&](int link) {
+    if (link == 0) return Vec3(Vec3::Zero());
+    return Vec3(link_motion(link, motion.placement.X_WL[link] * model.links[link].com).tail<3>());
+  };
+  // The arms are those of one place of the world then, so that angular momentum is kept.
+  const Vec3 v_a = centre_velocity(a), v_b = centre_velocity(b), apart = t * (v_b - v_a);
+  const auto arm = [&](int shape, int link, double sign) {
     const ModelShape& s = model.shapes[shape];
     const Vec3 centre = link == 0 ? s.X_LS.p : Vec3(motion.placement.X_WL[link] * s.X_LS.p);
-    *to = centre + sign * s.collider.bounding_radius * n;
+    return Vec3(centre + sign * s.collider.bounding_radius * n);
   };
-  if (ball_a) arm(shape_a, a, 1, p_a);
-  if (ball_b) arm(shape_b, b, -1, p_b);
+  const bool ball_a = is_sphere(shape_a), ball_b = is_sphere(shape_b);
+  const Vec3 told_by_a = ball_a ? arm(shape_a, a, 1) : Vec3(p + t * (link_motion(a, p).tail<3>() - v_a));
+  const Vec3 told_by_b = ball_b ? arm(shape_b, b, -1) : Vec3(p + t * (link_motion(b, p).tail<3>() - v_b));
+  const bool face_a = is_face(shape_a, a, n), face_b = is_face(shape_b, b, n);
+  const bool tells_a = ball_a || (face_b && !face_a), tells_b = ball_b || (face_a && !face_b);
+  const double of_b = tells_a == tells_b ? 0.5 : tells_b ? 1 : 0;
+  *p_a = (1 - of_b) * told_by_a + of_b * (told_by_b + apart);
+  *p_b = *p_a - apart;
 }
 
 bool Assembler::is_sphere(int shape) const {
