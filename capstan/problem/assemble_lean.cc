@@ -3,7 +3,7 @@
 // A rope under tension T that runs over a peg is pushed towards it by T kappa along the normal n1 of where
 // its nodes arrive: the forces of a rod are those of the end of the step. A contact along the normal n0 of
 // where they began would leave T kappa (n1 - n0) of that, a brake of T v dt / R^2 per length: without
-// friction, a rope with weights of 2 and 0.5 kg over a peg of 25 mm lost a fifth of its speed at 5 ms. With
+// friction, a rope with weights of 2 and 0.5 kg over a peg of 25 mm lost a quarter of its speed at 5 ms. With
 // n1 the two cancel. On a pulley that turns with the rope, friction would pass the brake on to it, so that a
 // body that the world holds is touched there, too: at the arm r1 of where the rope arrives. The gap is told
 // from where the motion leads (u: velocity of the rod against the surface, w: turn of the body, r: from its

@@ -21,7 +21,8 @@
 // hit and lies on something without restitution has that behind itself in the same round. Where Newton's
 // restitution and friction would make energy together, e is taken smaller for that round. Limits: e = 0, or
 // slower than the threshold or than twice what gravity makes in a step: nothing is done; e = 1 without
-// friction: energy is kept. Explicit Euler, which moves bodies by old velocities, has no drift.
+// friction: balls keep their energy, what turns nearly (bounce_energy.h). Explicit Euler, which moves bodies
+// by old velocities, has no drift.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
