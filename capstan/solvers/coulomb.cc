@@ -207,12 +207,33 @@ void IslandSolver::leave_to_points(BoundVector change) const {
            [](int, int, int) {});
 }
 
-// Velocities count from zero again, after a line search.
-void IslandSolver::leave_base() {
+// Velocities count from zero again, after a line search. Where its answer needs digits of v that are lost by
+// that, as very stiff contacts do, impulses are those that it had.
+void IslandSolver::leave_base(const NewtonOptions& options, IslandResult* result) {
   if (base.squaredNorm() == 0) return;
+  const bool may_lose = result->converged && !result->has_duals;
+  if (may_lose) keep_impulses();
   v += base;
   set_laws();
   evaluate(v, false);
+  IslandResult now;
+  result->has_duals =
+      result->has_duals || (may_lose && !is_solved(options, options.relative_tolerance, &now));
+}
+
+// Duals become the impulses of the laws where they were evaluated last.
+void IslandSolver::keep_impulses() {
+  dual.resize(contacts.size());
+  law_dual.resize(6 * system.num_groups());
+  dof_dual.resize(system.num_dof_laws());
+  for_each(
+      [&](auto law, int, int at) {
+        decltype(law)::evaluate(contacts[at], contact_v[at], nullptr, &dual[at].gamma, nullptr);
+      },
+      [&](int g, int r, int k) { law_dual[k].gamma = scalar_impulse(laws[k], U[g][r]); });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    dof_dual[i].gamma = scalar_impulse(dof_laws[i], law.sign * v[k]);
+  });
 }
 
 // The convex problem with the bounds as they are, from v.
@@ -233,8 +254,9 @@ void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonW
         !solve_primal_dual(options, known, idle, 0, &result))
       solve_from_best(options, cost, &result);
   }
-  if (result.converged) leave_base();
+  if (result.converged) leave_base(options, &result);
   ++result.friction_rounds;
+  result.has_followed = total->has_followed;
   result.add_effort(*total);
   *total = result;
 }
@@ -270,7 +292,7 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
     result.add_effort(earlier);
     result.has_followed = has_followed || was_left;
     if (result.interrupted) break;
-    leave_base();
+    leave_base(options, &result);
     result.cone_violation = measure_friction();
     const bool is_far = result.cone_violation > kFarOut;
     if (!is_exact && !follows && result.converged) {
@@ -306,9 +328,12 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
     for (int i = 0; i < n; ++i) sum += bound_change()[i] * (bounds[i].n - n0[i]);
     return sum;
   };
+  IslandResult best;
   const auto keep = [&] {
+    best = *total;
     best_v = v;
     for (int i = 0; i < n; ++i) bounds[i].best_n0 = n0[i], bounds[i].best_n = bounds[i].n;
+    if (total->has_duals) best_dual = dual, best_law_dual = law_dual, best_dof_dual = dof_dual;
   };
   keep();
   double least = sum_errors(), part = 1, low = 0, high = kInfinity, at_low = 0, at_high = 0;
@@ -336,7 +361,11 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
       v += Adv;
     }
     solve_with_bounds(options, known, idle, total);
-    if (!total->converged || total->interrupted) return;
+    if (total->interrupted) return;
+    if (!total->converged) {
+      is_better = false;
+      break;
+    }
     violation = measure_friction();
     const double error = sum_errors();
     ++trials;
@@ -360,12 +389,13 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
   if (!is_better) {
     v = best_v;
     for (int i = 0; i < n; ++i) n0[i] = bounds[i].best_n0;
-    set_bounds();
+    set_laws();
     evaluate(v, false);
-    IslandResult best;
-    is_solved(options, options.relative_tolerance, &best);
+    if (best.has_duals) dual = best_dual, law_dual = best_law_dual, dof_dual = best_dof_dual;
     total->residual = best.residual;
     total->converged = best.converged;
+    total->has_duals = best.has_duals;
+    total->at_round_off = best.at_round_off;
     violation = measure_friction();
   }
   total->cone_violation = violation;

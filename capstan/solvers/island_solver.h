@@ -35,7 +35,8 @@ class IslandSolver : private ConvexSolver {
                        bool is_exact, IslandResult* result);
   double measure_friction();
   bool find_bound_change();
-  void leave_base();
+  void leave_base(const NewtonOptions& options, IslandResult* result);
+  void keep_impulses();
   void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
                          std::span<const int> idle, IslandResult* result);
   bool has_exact_friction() const;
@@ -50,7 +51,9 @@ class IslandSolver : private ConvexSolver {
     double weight = 1;               // of the impulses of others, which hide an error: mu of what turns
     Vec2 derivative = Vec2::Zero();  // of friction by n0
   };
-  std::vector<Bound> bounds;         // [contacts] of the law coulomb; empty for others
+  std::vector<Bound> bounds;    // [contacts] of the law coulomb; empty for others
+  std::vector<Dual> best_dual;  // those of the best round, where it has_duals
+  std::vector<ScalarDual> best_law_dual, best_dof_dual;
   std::vector<double> bound_values;  // of the vectors below; memory only grows
   BoundVector krylov(int i) {
     const int n = system.num_contacts();
