@@ -275,6 +275,10 @@ Motion make_motion(const Model& model) {
     *x = VecX::Zero(nv);
   }
   s.turns_freely.assign(model.trees.size(), 0);
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    s.spinners.push_back(find_spinner(model, t));
+    if (s.spinners[t].share != 0) s.with_spinners.push_back(t);
+  }
   return motion;
 }
 
@@ -334,8 +338,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       if (!conserves_momentum(model, t)) continue;
       balance_momentum(model, t, state, motion->placement, motion->velocity, at_forces, s.external, dt,
                        scheme.theta_vq, &s.momentum, &motion->v_star);
-      if (has_offset(model, *motion, t)) tell_at_start(model, motion->placement, dt, t, &motion->v_star);
-      begin_free_turn(model, state, dt, scheme, t, motion);
+      if (has_offset(model, *motion, t)) tell_at_start(model, *motion, dt, t, &motion->v_star);
+      begin_free_turn(model, state, dt, t, motion);
     }
   };
   const auto are_unchanged = [&](const MotionLanes& lanes) {
@@ -476,7 +480,7 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, i
   if (has_offset(model, *motion, tree)) {
     const Tree& t = model.trees[tree];
     s.v.segment(t.dof_begin, t.num_dofs()) = v.segment(t.dof_begin, t.num_dofs());
-    tell_at_end(model, motion->placement, dt, tree, &s.v);
+    tell_at_end(model, *motion, dt, tree, Vec3::Zero(), &s.v);
     v_end = &s.v;
   }
   move_trees(model, state, *v_end, dt, 1, tree, tree + 1, s, q1);

@@ -1,6 +1,9 @@
 #include "capstan/dynamics/free_turn.h"
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
 
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/motion_batch.h"
@@ -11,15 +14,122 @@ namespace {
 
 constexpr double kLargestTurn = 1;       // [rad] in a step
 constexpr double kSmallestTurn = 1e-11;  // [rad] in a step: what turns less has g = 0
+constexpr double kSame = 1e-9;           // moments, directions and lengths of a body of revolution
+
+bool can_turn_freely(const Model& model, int t) {
+  const Tree& tree = model.trees[t];
+  const Link& root = model.links[tree.link_begin];
+  return model.options.conserve_momentum && tree.link_end == tree.link_begin + 1 &&
+         conserves_momentum(model, t) && model.stages[root.stage_begin].type == StageType::free &&
+         !is_isotropic(root.inertia);
+}
+
+// Whether a shape is the same after any turn about an axis through `centre`; lengths count from `size`.
+bool is_round(const ModelShape& s, const Vec3& centre, const Vec3& axis, double size) {
+  if (s.has_moving_surface || s.flexible >= 0 || s.field) return false;
+  const Vec3 arm = s.X_LS.p - centre;
+  if (cross(axis, arm).norm() > kSame * size) return false;
+  const auto is_along = [&](int k) { return cross(axis, Vec3(s.X_LS.R.col(k))).norm() <= kSame; };
+  switch (s.collider.type) {
+    case ColliderType::sphere:
+      return true;
+    case ColliderType::capsule:
+    case ColliderType::cylinder:
+      return is_along(2);
+    case ColliderType::ellipsoid:
+      for (int k = 0; k < 3; ++k) {
+        const double a = s.collider.size[(k + 1) % 3], b = s.collider.size[(k + 2) % 3];
+        if (is_along(k)) return std::abs(a - b) <= kSame * a;
+      }
+      return false;
+    default:
+      return false;
+  }
+}
+
+// Body axes to those of the dofs, where the step begins.
+Mat3 start_axes(const Model& model, const Motion& motion, int t) {
+  const int l = model.trees[t].link_begin;
+  return model.links[l].X_PL.R.transpose() * motion.placement.X_WL[l].R;
+}
+
+bool spins(const Motion& motion, int t) {
+  return motion.scratch->turns_freely[t] != 0 && motion.scratch->spinners[t].share != 0;
+}
 
 }  // namespace
 
-bool turns_freely(const Model& model, const State& state, double dt, const Scheme& scheme, int t) {
-  const Tree& tree = model.trees[t];
-  const Link& root = model.links[tree.link_begin];
-  return is_staggered(scheme) && model.options.conserve_momentum && tree.link_end == tree.link_begin + 1 &&
-         conserves_momentum(model, t) && model.stages[root.stage_begin].type == StageType::free &&
-         !is_isotropic(root.inertia) && dt * state.v.segment<3>(tree.dof_end - 3).norm() <= kLargestTurn;
+Spinner find_spinner(const Model& model, int t) {
+  if (!can_turn_freely(model, t)) return {};
+  const int l = model.trees[t].link_begin;
+  const Link& root = model.links[l];
+  const Eigen::SelfAdjointEigenSolver<Mat3> principal(root.inertia);
+  const Vec3& I = principal.eigenvalues();
+  Spinner spinner;
+  for (const int k : {0, 2}) {
+    const double across = I[2 - k];
+    if (std::abs(I[1] - across) > kSame * I[2] || !(across > 0)) continue;
+    spinner.axis = principal.eigenvectors().col(k);
+    spinner.share = 1 - I[k] / across;
+  }
+  if (spinner.share == 0) return {};
+  const double size = std::sqrt(I[2] / root.mass);
+  if (cross(spinner.axis, root.com).norm() > kSame * size) return {};
+  for (const ModelShape& s : model.shapes)
+    if (s.link == l && s.collides && !is_round(s, root.com, spinner.axis, size)) return {};
+  return spinner;
+}
+
+bool turns_freely(const Model& model, const State& state, double dt, const Motion& motion, int t) {
+  if (!motion.scratch->is_staggered || !can_turn_freely(model, t)) return false;
+  const Vec3 w = state.v.segment<3>(model.trees[t].dof_end - 3);
+  const Spinner& spinner = motion.scratch->spinners[t];
+  if (spinner.share == 0) return dt * w.norm() <= kLargestTurn;
+  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
+  return dt * (w - spinner.share * axis.dot(w) * axis).norm() <= kLargestTurn;
+}
+
+Vec3 calc_spin(const Model& model, const Motion& motion, int t, const Vec3& w) {
+  if (!spins(motion, t)) return Vec3::Zero();
+  const Spinner& spinner = motion.scratch->spinners[t];
+  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
+  return spinner.share * axis.dot(w) * axis;
+}
+
+void take_out_spins(const Model& model, const Motion& motion, double dt, bool at_end, VecX* v) {
+  for (const int t : motion.scratch->with_spinners) {
+    if (!spins(motion, t)) continue;
+    const int iv = model.trees[t].dof_begin, iw = iv + 3;
+    const Vec3 spin = calc_spin(model, motion, t, v->segment<3>(iw));
+    v->segment<3>(iw) -= spin;
+    if (!at_end) continue;  // the axis goes through the origin
+    const Vec3 arm = start_axes(model, motion, t) * model.links[model.trees[t].link_begin].com;
+    v->segment<3>(iv) += cross(spin, Vec3(rotation_matrix(quat_exp(dt * v->segment<3>(iw))) * arm));
+  }
+}
+
+void add_spins(const Model& model, const Motion& motion, double dt, const VecX& v, VecX* q1) {
+  for (const int t : motion.scratch->with_spinners) {
+    if (!spins(motion, t)) continue;
+    const Tree& tree = model.trees[t];
+    const Spinner& spinner = motion.scratch->spinners[t];
+    const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
+    const double spin = spinner.share / (1 - spinner.share) * axis.dot(v.segment<3>(tree.dof_begin + 3));
+    auto q = q1->segment<4>(model.stages[model.links[tree.link_begin].stage_begin].q + 3);
+    const Vec4 quat = quat_multiply(Vec4(q), quat_exp(dt * spin * spinner.axis));
+    q = quat / quat.norm();
+  }
+}
+
+bool has_spinners(const Motion& motion) {
+  return !motion.scratch->with_spinners.empty();
+}
+
+void forget_spinners(const std::vector<int>& trees, Motion* motion) {
+  for (const int t : trees) {
+    motion->scratch->spinners[t] = {};
+    std::erase(motion->scratch->with_spinners, t);
+  }
 }
 
 Vec3 calc_mean_turn(const Mat3& I, const Vec3& L, double dt, Vec3* g) {
@@ -34,20 +144,25 @@ Vec3 calc_mean_turn(const Mat3& I, const Vec3& L, double dt, Vec3* g) {
   return start + *g;
 }
 
-void begin_free_turn(const Model& model, const State& state, double dt, const Scheme& scheme, int t,
-                     Motion* motion) {
+void begin_free_turn(const Model& model, const State& state, double dt, int t, Motion* motion) {
   Motion::Scratch& s = *motion->scratch;
-  s.turns_freely[t] = turns_freely(model, state, dt, scheme, t);
+  s.turns_freely[t] = turns_freely(model, state, dt, *motion, t);
   if (s.turns_freely[t] == 0) return;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
-  const Mat3 R = root.X_PL.R.transpose() * motion->placement.X_WL[tree.link_begin].R;
+  const Mat3 R = start_axes(model, *motion, t);
   const Vec3 w1 = R.transpose() * motion->v_star.segment<3>(iw);  // has L where it leads
   const Mat3 turn = rotation_matrix(quat_exp(dt * w1));
-  const Vec3 L = turn * (root.inertia * (turn.transpose() * w1));
-  Vec3 g;
-  const Vec3 w = R * calc_mean_turn(root.inertia, L, dt, &g);
+  Vec3 L = turn * (root.inertia * (turn.transpose() * w1)), g = Vec3::Zero();
+  const bool is_spinner = s.spinners[t].share != 0;
+  if (is_spinner && s.tau.segment<6>(iv).isZero(0)) {  // it may turn too far for that
+    const Vec3 force = s.external.segment<3>(iv), torque = s.external.segment<3>(iw);
+    L = root.inertia * (R.transpose() * state.v.segment<3>(iw)) +
+        dt * (R.transpose() * torque - cross(root.com, Vec3(R.transpose() * force)));
+  }
+  const Vec3 w =
+      R * (is_spinner ? Vec3(root.inertia.inverse() * L) : calc_mean_turn(root.inertia, L, dt, &g));
   motion->v_star.segment<3>(iv) += cross(Vec3(motion->v_star.segment<3>(iw) - w), Vec3(R * root.com));
   motion->v_star.segment<3>(iw) = w;
   s.turn.segment<3>(iw) = R * g;
@@ -59,7 +174,7 @@ double center_free_turn(const Model& model, double dt, int t, const VecX& v, Mot
   if (s.turns_freely[t] == 0) return 0;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
-  const Mat3 R = root.X_PL.R.transpose() * motion->placement.X_WL[tree.link_begin].R;
+  const Mat3 R = start_axes(model, *motion, t);
   const Vec3 w = v.segment<3>(tree.dof_begin + 3), before = free_turn(model, *motion, t);
   Vec3 g;
   calc_mean_turn(root.inertia, root.inertia * (R.transpose() * (w - before)), dt, &g);
@@ -79,7 +194,7 @@ void set_free_turn(const Model& model, int t, const Vec3& g, Motion* motion) {
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
-  const Mat3 R = root.X_PL.R.transpose() * motion->placement.X_WL[tree.link_begin].R;
+  const Mat3 R = start_axes(model, *motion, t);
   const Vec3 change = g - free_turn(model, *motion, t);
   motion->v_star.segment<3>(iv) -= cross(change, Vec3(R * root.com));
   motion->v_star.segment<3>(iw) += change;
@@ -94,7 +209,7 @@ void end_free_turn(const Model& model, const VecX& q1, double dt, int t, const M
   const int iv = tree.dof_begin, iw = iv + 3;
   const Vec3 w = v->segment<3>(iw), g = s.turn.segment<3>(iw);
   if (g.isZero(0) && dt * w.norm() < kSmallestTurn) return;
-  const Mat3 R0 = root.X_PL.R.transpose() * motion.placement.X_WL[tree.link_begin].R;
+  const Mat3 R0 = start_axes(model, motion, t);
   const Mat3 R1 = rotation_matrix(q1.segment<4>(model.stages[root.stage_begin].q + 3));
   const Vec3 L = R0 * (root.inertia * (R0.transpose() * (w - g)));
   const Vec3 w1 = R1 * (root.inertia.inverse() * (R1.transpose() * L));

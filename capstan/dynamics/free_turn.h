@@ -11,16 +11,44 @@
 // velocity after the step. Momentum is balanced exactly, whatever touches the body; energy does not drift in
 // flight, and a top on the floor neither falls nor rises by the step's doing. Where impulses change the
 // velocity by dw, w is off by dt |w| |dw| / 2 at most: second order where nothing is hit.
-// Limits: balls and cubes turn evenly and need none of this; what turns by more than a radian in a step
-// takes the angular momentum of the end of the step instead (momentum.h), and the energy lost tames it.
+//
+// Bodies of revolution spin fast, about an axis e that moves slowly. Free, such a body turns as a whole at
+// L / I_across and spins in that about e at s, and each of the two stays as it is,
+//
+//   L = L0 + dt n + r x gamma,   w = I0^-1 L = L / I_across + s e,   R1 = exp(dt (w - s e)) R0 exp(dt s
+//   e_body)
+//
+// with s = (1 - I_along / I_across) w . e: exact for any spin, with g = 0. Its surface does not change by the
+// spin, so that it is where w - s e leads; what rubs against it has the velocity w.
+// Limits: balls and cubes turn evenly and need none of this; what turns by more than a radian in a step,
+// spins left out, takes the angular momentum of the end of the step instead (momentum.h), and the energy lost
+// tames it. What constraints hold has no spin of its own.
 #pragma once
 
 #include "capstan/dynamics/free_motion.h"
 
 namespace capstan {
 
-// Whether the tree is such a body, and slow enough.
-bool turns_freely(const Model& model, const State& state, double dt, const Scheme& scheme, int tree);
+// The axis of a body of revolution, of its inertia and of all shapes that collide.
+struct Spinner {
+  Vec3 axis = Vec3::Zero();  // in the axes of the link
+  double share = 0;          // of w along it, that is the spin: 1 - I_along / I_across; 0: no such body
+};
+Spinner find_spinner(const Model& model, int tree);
+
+// Whether the tree is a body that turns freely, and slow enough.
+bool turns_freely(const Model& model, const State& state, double dt, const Motion& motion, int tree);
+
+// s e of a body with the angular velocity w, both in the axes of the dofs; zero where it does not spin.
+Vec3 calc_spin(const Model& model, const Motion& motion, int tree, const Vec3& w);
+// Velocities that lead where surfaces are after the step: spins are taken out. Velocities of origins are
+// those that the step begins with; or, with `at_end`, ends with (offset_body.h).
+void take_out_spins(const Model& model, const Motion& motion, double dt, bool at_end, VecX* v);
+// Turns bodies by their spins in q1, where v, without spins, has led.
+void add_spins(const Model& model, const Motion& motion, double dt, const VecX& v, VecX* q1);
+bool has_spinners(const Motion& motion);
+// Those that are held by constraints do not spin apart.
+void forget_spinners(const std::vector<int>& trees, Motion* motion);
 
 // The mean angular velocity of a body with the momentum L where a step begins, and its g: all in the axes
 // that the body has there.
@@ -29,8 +57,7 @@ Vec3 calc_mean_turn(const Mat3& inertia, const Vec3& L, double dt, Vec3* g);
 // In place of the angular velocity that v* has after the step: w without contact. Velocities of its origin
 // are those that the step begins with (offset_body.h). For trees that turns_freely() says no to: that they do
 // not.
-void begin_free_turn(const Model& model, const State& state, double dt, const Scheme& scheme, int tree,
-                     Motion* motion);
+void begin_free_turn(const Model& model, const State& state, double dt, int tree, Motion* motion);
 
 // Makes g that of the answer v, where impulses are large and act all the time, as those of loops do: changes
 // v*. Returns by how much, relative to the angular velocity; 0 where that is nothing to speak of.

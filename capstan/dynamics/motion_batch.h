@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capstan/dynamics/free_motion.h"
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
 #include "capstan/dynamics/tree_lanes.h"
 
@@ -59,6 +60,8 @@ struct Motion::Scratch {
   VecX M_dv;                       // in calc_residual
   std::vector<char> turns_freely;  // [trees] and by how much more than its impulses (free_turn.h): g
   VecX turn;                       // [dofs]
+  std::vector<Spinner> spinners;   // [trees]
+  std::vector<int> with_spinners;  // trees that have one
   std::vector<MatX> jacobian;      // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;

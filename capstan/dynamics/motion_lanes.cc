@@ -31,9 +31,12 @@ bool are_equal_tendons(const ModelTendon& a, const ModelTendon& b, int dv) {
          a.damping == b.damping && are_equal_ranges(a.spring_rest, b.spring_rest);
 }
 
-bool is_apt(const MotionBatch& b) {
-  return b.tree_end == b.tree_begin + 1 && !b.is_free_body && b.is_piecewise_linear &&
-         b.forces.has_motors_only;
+// Lanes do not know how lone bodies turn (free_turn.h, offset_body.h).
+bool is_apt(const Model& model, const MotionBatch& b) {
+  const Link& root = model.links[b.link_begin];
+  const bool is_lone = b.link_end == b.link_begin + 1 && root.stage_begin < root.stage_end &&
+                       model.stages[root.stage_begin].type == StageType::free;
+  return b.tree_end == b.tree_begin + 1 && !is_lone && b.is_piecewise_linear && b.forces.has_motors_only;
 }
 
 bool are_equal(const Model& model, const MotionBatch& a, const MotionBatch& b) {
@@ -41,7 +44,7 @@ bool are_equal(const Model& model, const MotionBatch& a, const MotionBatch& b) {
   const auto have_equal = [](const std::vector<int>& x, const std::vector<int>& y, const auto& f) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), f);
   };
-  return is_apt(a) && is_apt(b) &&
+  return is_apt(model, a) && is_apt(model, b) &&
          have_equal(
              a.forces.tendons, b.forces.tendons,
              [&](int i, int j) { return are_equal_tendons(model.tendons[i], model.tendons[j], dv); }) &&

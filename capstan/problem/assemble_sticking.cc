@@ -17,14 +17,19 @@ constexpr double kFlat = 0.05;  // sine of the tilt below which a cylinder stand
 // How the surface of a shape moves at p_W, as the step will move it with the velocities of now: links along
 // their joints, centres of mass straight on, nodes too.
 Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Vec3& p_W) const {
-  SurfaceMotion m{link_motion(link, p_W), Vec3::Zero()};
-  const Vec3 turn = m.V.head<3>();
+  SurfaceMotion m{link_motion(link, p_W), Vec3::Zero(), Vec3::Zero()};
+  m.turn = m.V.head<3>();
   if (link != 0 && is_tree(link)) {
     const Tree& tree = model.trees[tree_of(link)];
     const Link& root = model.links[tree.link_begin];
     if (tree.link_end == tree.link_begin + 1 && model.stages[root.stage_begin].type == StageType::free) {
+      // A body of revolution spins in what turns as a whole (dynamics/free_turn.h).
       const Transform& X_WL = motion.placement.X_WL[link];
-      m.acceleration = cross(turn, cross(turn, Vec3(p_W - X_WL.p - X_WL.R * root.com)));
+      const Mat3& F = root.X_PL.R;
+      const Vec3 spin = F * calc_spin(model, motion, tree_of(link), F.transpose() * m.turn);
+      m.turn -= spin;
+      const Vec3 arm = p_W - X_WL.p - X_WL.R * root.com, u = cross(spin, arm);
+      m.acceleration = cross(m.turn, Vec3(cross(m.turn, arm) + u));
     } else {
       m.acceleration = path_acceleration(link, p_W, m.V);
     }
@@ -34,7 +39,8 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
     const double scale = input.surface_scale.size() > 0 ? input.surface_scale[shape] : 1.0;
     const Mat3 R_WS = link == 0 ? s.X_LS.R : Mat3(motion.placement.X_WL[link].R * s.X_LS.R);
     const Vec3 spin = scale * (R_WS * s.surface_spin), u = surface_velocity(shape, p_W);
-    m.acceleration += cross(spin, u) + 2 * cross(turn, u);
+    m.acceleration += cross(spin, u) + 2 * cross(m.turn, u);
+    m.turn += spin;
     m.V.head<3>() += spin;
     m.V.tail<3>() += u;
   }
@@ -92,7 +98,7 @@ Assembler::Bend Assembler::calc_bend(int i) const {
   const int a = contacts.link_a[i], b = contacts.link_b[i];
   const int shape_a = contacts.shape_a[i], shape_b = contacts.shape_b[i];
   const SurfaceMotion on_a = surface_motion(a, shape_a, p), on_b = surface_motion(b, shape_b, p);
-  const Vec3 turn_a = on_a.V.head<3>(), turn_b = on_b.V.head<3>(), turn = turn_b - turn_a;
+  const Vec3 turn = on_b.turn - on_a.turn;
   // Of two round shapes, the way is that of the one whose curvature is the sum of theirs.
   Vec3 way = wander(shape_b, b, p, normal, turn);
   const Vec3 way_a = wander(shape_a, a, p, normal, turn);
@@ -100,8 +106,9 @@ Assembler::Bend Assembler::calc_bend(int i) const {
   if (length_a > 0) way = length > 0 ? Vec3(length_a / (length + length_a) * way) : way_a;
   // The next order is exact for circles: nothing lags behind a turntable.
   const double third = motion.scratch->is_staggered ? dt / 3 : 5 * dt / 12;
-  const Vec3& common = turn_a.squaredNorm() < turn_b.squaredNorm() ? turn_a : turn_b;
-  Bend bend{on_b.acceleration - on_a.acceleration + cross(turn, way), (on_b.V - on_a.V).tail<3>().norm(),
+  const Vec3& common = on_a.turn.squaredNorm() < on_b.turn.squaredNorm() ? on_a.turn : on_b.turn;
+  Bend bend{on_b.acceleration - on_a.acceleration + cross(Vec3((on_b.V - on_a.V).head<3>()), way),
+            (on_b.V - on_a.V).tail<3>().norm(),
             dt * (turn.norm() / kLargestTurn + common.norm() / kLargestCommonTurn)};
   bend.acceleration += third * cross(common, bend.acceleration);
   return bend;

@@ -133,6 +133,7 @@ struct Assembler {
   struct SurfaceMotion {  // at a point
     Vec6 V;               // (angular, linear)
     Vec3 acceleration;
+    Vec3 turn;  // that moves the surface: angular without the spin of a body of revolution
   };
   SurfaceMotion surface_motion(int link, int shape, const Vec3& p_W) const;
   Vec3 path_acceleration(int link, const Vec3& p_W, const Vec6& V) const;

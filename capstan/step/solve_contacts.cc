@@ -43,6 +43,7 @@ bool revise_contacts(const StepRun& run, const StageScope& scope) {
   const double dt = run.options.dt;
   Workspace& w = run.w;
   w.next.v = moving_velocity(w.bounce, w.newton.v, 1, &w.v_moving);
+  take_out_spins(model, w.motion, dt, false, &w.next.v);
   const bool any_late =
       find_late_pairs(model, w.motion.placement, w.next.v, dt, w.contacts, scope, &w.collision, &w.late);
   const bool withdrawn = withdraw_contacts(model, w.collision, w.late, traits(run.options.contact.law).glides,
