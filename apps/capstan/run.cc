@@ -151,9 +151,11 @@ void tell_lagging(const StepOptions& step, const Summary& s) {
 void tell_turning(const Model& model, const StepOptions& step, const Summary& s) {
   if (!(s.fastest.angle > 1)) return;
   tell(
-      "warning: body '{}' turns by {:.2g} rad in a step (t = {:g} s). What is touched or held and turns by "
-      "more than 1 rad in a step does not\n  move right, and above 0.3 rad it may sink or lose energy: "
-      "'--dt {:.1g}'\n",
+      "warning: body '{}' turns by {:.2g} rad in a step (t = {:g} s; of a body of revolution, its axis). "
+      "What "
+      "is touched or held and turns by\n  more than 1 rad in a step does not move right, and above 0.3 rad "
+      "it "
+      "may sink or lose energy: '--dt {:.1g}'\n",
       model.bodies[model.links[s.fastest.link].body].name, s.fastest.angle, s.fastest.time,
       step.dt * 0.3 / s.fastest.angle);
 }

@@ -10,9 +10,13 @@
 #include <cmath>
 #include <ctime>
 #include <iterator>
+#include <vector>
 
 #include "apps/capstan/commands.h"
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
+#include "capstan/math/rotation.h"
+#include "capstan/problem/gap.h"
 
 namespace capstan::cli {
 namespace {
@@ -39,18 +43,33 @@ void keep_largest(const Residual& r, Residual* largest) {
   }
 }
 
-// Bodies that turn about all axes alike turn evenly, however fast.
-void keep_fastest_turn(const Model& model, const State& state, double dt, Summary::Turn* fastest) {
-  for (const Tree& tree : model.trees) {
-    const Link& root = model.links[tree.link_begin];
-    if (root.stage_begin == root.stage_end || is_isotropic(root.inertia)) continue;
-    const Stage& stage = model.stages[root.stage_begin];
-    if (stage.type != StageType::free && stage.type != StageType::ball) continue;
-    const double angle =
-        dt * state.v.segment<3>(stage.type == StageType::free ? stage.v + 3 : stage.v).norm();
-    if (angle > fastest->angle) *fastest = {angle, state.time, tree.link_begin};
+// What turns about all axes alike turns evenly, however fast. Bodies of revolution may spin, as long as their
+// axis does not turn far; that nods, when disturbed, and may do so by twice as much.
+struct FastTurns {
+  std::vector<Spinner> spinners;  // [trees]
+
+  explicit FastTurns(const Model& model) {
+    for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) spinners.push_back(find_spinner(model, t));
+    for (const int t : find_constrained_trees(model)) spinners[t] = {};
   }
-}
+
+  void keep(const Model& model, const State& state, double dt, Summary::Turn* fastest) const {
+    for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+      const Link& root = model.links[model.trees[t].link_begin];
+      if (root.stage_begin == root.stage_end || is_isotropic(root.inertia)) continue;
+      const Stage& stage = model.stages[root.stage_begin];
+      const bool is_free = stage.type == StageType::free;
+      if (!is_free && stage.type != StageType::ball) continue;
+      const Vec3 w = state.v.segment<3>(is_free ? stage.v + 3 : stage.v);
+      double speed = w.norm();
+      if (const Spinner& spinner = spinners[t]; spinner.across != 0) {
+        const Vec3 axis = rotation_matrix(state.q.segment<4>(stage.q + 3)) * spinner.axis;
+        speed = std::max(cross(axis, w).norm(), 0.5 * (1 - spinner.share) * std::abs(axis.dot(w)));
+      }
+      if (dt * speed > fastest->angle) *fastest = {dt * speed, state.time, model.trees[t].link_begin};
+    }
+  }
+};
 
 }  // namespace
 
@@ -128,6 +147,7 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
     const long due = n == 1 ? num_steps : std::lround(static_cast<double>(num_steps) * kept / (n - 1));
     if (kept < n && done >= due) summary.frames.push_back(*state);
   };
+  const FastTurns fast_turns(model);
   const double time_before = state->time;
   summary.start = calc_mechanics(model, *state);
   log();
@@ -169,7 +189,7 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
     summary.deepest = std::max(summary.deepest, report.deepest);
     keep_largest(report.judge, &summary.judge);
     if (report.contacts > 0 || !model.constraints.empty())
-      keep_fastest_turn(model, *state, options.dt, &summary.fastest);
+      fast_turns.keep(model, *state, options.dt, &summary.fastest);
     summary.out_of_cone += report.judge.cone_violation > kFarOutOfCone * report.judge.largest_impulse;
     summary.times.free_motion += report.times.free_motion;
     summary.times.collide += report.times.collide;

@@ -1,6 +1,5 @@
 #include "capstan/dynamics/free_body.h"
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <iterator>
 
@@ -40,10 +39,9 @@ void calc_free_body(const Model& model, const State& state, const VecX& force, d
     I = R * link.inertia * R.transpose();
     const Vec3 w = R.transpose() * w0, L = link.inertia * w, n = R.transpose() * force.segment<3>(iw);
     if (is_free_turn != 0) {
-      Vec3 g = Vec3::Zero();
-      const bool is_spinner = motion->scratch->spinners[t].share != 0;
-      motion->v_star.segment<3>(iw) = R * (is_spinner ? Vec3(link.inertia.inverse() * (L + dt * n))
-                                                      : calc_mean_turn(link.inertia, L + dt * n, dt, &g));
+      Vec3 g;
+      motion->v_star.segment<3>(iw) =
+          R * calc_mean_turn(link.inertia, motion->scratch->spinners[t], L + dt * n, dt, &g);
       motion->scratch->turn.segment<3>(iw) = R * g;
     } else {
       const Vec3 inverse = link.inertia.diagonal().cwiseInverse();  // for the guess, near enough for any body

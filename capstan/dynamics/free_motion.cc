@@ -277,7 +277,7 @@ Motion make_motion(const Model& model) {
   s.turns_freely.assign(model.trees.size(), 0);
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
     s.spinners.push_back(find_spinner(model, t));
-    if (s.spinners[t].share != 0) s.with_spinners.push_back(t);
+    if (s.spinners[t].across != 0) s.with_spinners.push_back(t);
   }
   return motion;
 }
@@ -480,7 +480,7 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, i
   if (has_offset(model, *motion, tree)) {
     const Tree& t = model.trees[tree];
     s.v.segment(t.dof_begin, t.num_dofs()) = v.segment(t.dof_begin, t.num_dofs());
-    tell_at_end(model, *motion, dt, tree, Vec3::Zero(), &s.v);
+    tell_at_end(model, *motion, dt, tree, v.segment<3>(t.dof_end - 3), &s.v);
     v_end = &s.v;
   }
   move_trees(model, state, *v_end, dt, 1, tree, tree + 1, s, q1);

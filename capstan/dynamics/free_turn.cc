@@ -53,8 +53,13 @@ Mat3 start_axes(const Model& model, const Motion& motion, int t) {
   return model.links[l].X_PL.R.transpose() * motion.placement.X_WL[l].R;
 }
 
-bool spins(const Motion& motion, int t) {
-  return motion.scratch->turns_freely[t] != 0 && motion.scratch->spinners[t].share != 0;
+bool is_spinner(const Motion& motion, int t) {
+  return motion.scratch->turns_freely[t] != 0 && motion.scratch->spinners[t].across != 0;
+}
+
+// Where the axis is that a turn by `angle` leads to, less where it was.
+Vec3 move_axis(const Vec3& axis, const Vec3& angle) {
+  return rotation_matrix(quat_exp(angle)) * axis - axis;
 }
 
 }  // namespace
@@ -69,10 +74,9 @@ Spinner find_spinner(const Model& model, int t) {
   for (const int k : {0, 2}) {
     const double across = I[2 - k];
     if (std::abs(I[1] - across) > kSame * I[2] || !(across > 0)) continue;
-    spinner.axis = principal.eigenvectors().col(k);
-    spinner.share = 1 - I[k] / across;
+    spinner = {principal.eigenvectors().col(k), across, 1 - I[k] / across};
   }
-  if (spinner.share == 0) return {};
+  if (spinner.across == 0) return {};
   const double size = std::sqrt(I[2] / root.mass);
   if (cross(spinner.axis, root.com).norm() > kSame * size) return {};
   for (const ModelShape& s : model.shapes)
@@ -84,41 +88,72 @@ bool turns_freely(const Model& model, const State& state, double dt, const Motio
   if (!motion.scratch->is_staggered || !can_turn_freely(model, t)) return false;
   const Vec3 w = state.v.segment<3>(model.trees[t].dof_end - 3);
   const Spinner& spinner = motion.scratch->spinners[t];
-  if (spinner.share == 0) return dt * w.norm() <= kLargestTurn;
-  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
-  return dt * (w - spinner.share * axis.dot(w) * axis).norm() <= kLargestTurn;
+  if (spinner.across == 0) return dt * w.norm() <= kLargestTurn;
+  return dt * cross(w, Vec3(start_axes(model, motion, t) * spinner.axis)).norm() <= kLargestTurn;
+}
+
+Vec3 calc_mean_turn(const Mat3& I, const Spinner& spinner, const Vec3& L, double dt, Vec3* g) {
+  const Vec3 start = I.inverse() * L;
+  g->setZero();
+  if (dt * start.norm() < kSmallestTurn) return start;
+  if (spinner.across != 0) {
+    const Vec3 &axis = spinner.axis, turn = L / spinner.across;
+    *g = cross(axis, Vec3(move_axis(axis, dt * turn) / dt - cross(turn, axis)));
+    return start + *g;
+  }
+  const Vec3 inverse = I.diagonal().cwiseInverse();  // for the guess, near enough for any body
+  const Vec3 guess = start - dt * inverse.cwiseProduct(cross(start, L));
+  *g = 0.5 * (solve_turn(I, Vec3::Zero(), start, L, dt, 0.5, guess) - start);
+  return start + *g;
 }
 
 Vec3 calc_spin(const Model& model, const Motion& motion, int t, const Vec3& w) {
-  if (!spins(motion, t)) return Vec3::Zero();
+  if (!is_spinner(motion, t)) return Vec3::Zero();
+  const Vec3 axis = start_axes(model, motion, t) * motion.scratch->spinners[t].axis;
+  return axis.dot(w) * axis;
+}
+
+Vec3 calc_led_turn(const Model& model, const Motion& motion, double dt, int t, const Vec3& w) {
+  if (!is_spinner(motion, t)) return w;
   const Spinner& spinner = motion.scratch->spinners[t];
-  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
-  return spinner.share * axis.dot(w) * axis;
+  const Vec3 axis = start_axes(model, motion, t) * spinner.axis, u = w - free_turn(model, motion, t);
+  const Vec3 way = move_axis(axis, dt * (u - spinner.share * axis.dot(u) * axis)), turn = cross(axis, way);
+  const double sine = turn.norm(), angle = std::atan2(sine, 1 + axis.dot(way));
+  return sine > 0 ? Vec3(angle / (dt * sine) * turn) : Vec3(Vec3::Zero());
 }
 
 void take_out_spins(const Model& model, const Motion& motion, double dt, bool at_end, VecX* v) {
   for (const int t : motion.scratch->with_spinners) {
-    if (!spins(motion, t)) continue;
+    if (!is_spinner(motion, t)) continue;
     const int iv = model.trees[t].dof_begin, iw = iv + 3;
-    const Vec3 spin = calc_spin(model, motion, t, v->segment<3>(iw));
-    v->segment<3>(iw) -= spin;
-    if (!at_end) continue;  // the axis goes through the origin
-    const Vec3 arm = start_axes(model, motion, t) * model.links[model.trees[t].link_begin].com;
-    v->segment<3>(iv) += cross(spin, Vec3(rotation_matrix(quat_exp(dt * v->segment<3>(iw))) * arm));
+    const Vec3 w = v->segment<3>(iw), led = calc_led_turn(model, motion, dt, t, w);
+    Vec3 arm = start_axes(model, motion, t) * model.links[model.trees[t].link_begin].com;
+    if (at_end) arm = rotation_matrix(quat_exp(dt * led)) * arm;
+    v->segment<3>(iv) += cross(Vec3(w - led), arm);
+    v->segment<3>(iw) = led;
   }
 }
 
-void add_spins(const Model& model, const Motion& motion, double dt, const VecX& v, VecX* q1) {
+void add_spins(const Model& model, const Motion& motion, double dt, const VecX& q0, const VecX& v, VecX* q1) {
   for (const int t : motion.scratch->with_spinners) {
-    if (!spins(motion, t)) continue;
+    if (!is_spinner(motion, t)) continue;
     const Tree& tree = model.trees[t];
     const Spinner& spinner = motion.scratch->spinners[t];
     const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
-    const double spin = spinner.share / (1 - spinner.share) * axis.dot(v.segment<3>(tree.dof_begin + 3));
-    auto q = q1->segment<4>(model.stages[model.links[tree.link_begin].stage_begin].q + 3);
-    const Vec4 quat = quat_multiply(Vec4(q), quat_exp(dt * spin * spinner.axis));
-    q = quat / quat.norm();
+    const Vec3 u = v.segment<3>(tree.dof_begin + 3) - free_turn(model, motion, t);
+    const double spin = spinner.share * axis.dot(u);
+    const int at = model.stages[model.links[tree.link_begin].stage_begin].q + 3;
+    const Vec4 turned = quat_multiply(quat_exp(dt * (u - spin * axis)), q0.segment<4>(at));
+    const Vec4 spun = quat_multiply(turned, quat_exp(dt * spin * spinner.axis));
+    q1->segment<4>(at) = spun / spun.norm();
   }
+}
+
+double calc_nodding(const Model& model, const Motion& motion, const VecX& v, int t) {
+  if (!is_spinner(motion, t)) return 0;
+  const Spinner& spinner = motion.scratch->spinners[t];
+  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
+  return (1 - spinner.share) * std::abs(axis.dot(v.segment<3>(model.trees[t].dof_end - 3)));
 }
 
 bool has_spinners(const Motion& motion) {
@@ -132,18 +167,6 @@ void forget_spinners(const std::vector<int>& trees, Motion* motion) {
   }
 }
 
-Vec3 calc_mean_turn(const Mat3& I, const Vec3& L, double dt, Vec3* g) {
-  const Vec3 start = I.inverse() * L;
-  if (dt * start.norm() < kSmallestTurn) {
-    g->setZero();
-    return start;
-  }
-  const Vec3 inverse = I.diagonal().cwiseInverse();  // for the guess, near enough for any body
-  const Vec3 guess = start - dt * inverse.cwiseProduct(cross(start, L));
-  *g = 0.5 * (solve_turn(I, Vec3::Zero(), start, L, dt, 0.5, guess) - start);
-  return start + *g;
-}
-
 void begin_free_turn(const Model& model, const State& state, double dt, int t, Motion* motion) {
   Motion::Scratch& s = *motion->scratch;
   s.turns_freely[t] = turns_freely(model, state, dt, *motion, t);
@@ -155,14 +178,12 @@ void begin_free_turn(const Model& model, const State& state, double dt, int t, M
   const Vec3 w1 = R.transpose() * motion->v_star.segment<3>(iw);  // has L where it leads
   const Mat3 turn = rotation_matrix(quat_exp(dt * w1));
   Vec3 L = turn * (root.inertia * (turn.transpose() * w1)), g = Vec3::Zero();
-  const bool is_spinner = s.spinners[t].share != 0;
-  if (is_spinner && s.tau.segment<6>(iv).isZero(0)) {  // it may turn too far for that
+  if (s.spinners[t].across != 0 && s.tau.segment<6>(iv).isZero(0)) {  // it may turn too far for that
     const Vec3 force = s.external.segment<3>(iv), torque = s.external.segment<3>(iw);
     L = root.inertia * (R.transpose() * state.v.segment<3>(iw)) +
         dt * (R.transpose() * torque - cross(root.com, Vec3(R.transpose() * force)));
   }
-  const Vec3 w =
-      R * (is_spinner ? Vec3(root.inertia.inverse() * L) : calc_mean_turn(root.inertia, L, dt, &g));
+  const Vec3 w = R * calc_mean_turn(root.inertia, s.spinners[t], L, dt, &g);
   motion->v_star.segment<3>(iv) += cross(Vec3(motion->v_star.segment<3>(iw) - w), Vec3(R * root.com));
   motion->v_star.segment<3>(iw) = w;
   s.turn.segment<3>(iw) = R * g;
@@ -177,7 +198,7 @@ double center_free_turn(const Model& model, double dt, int t, const VecX& v, Mot
   const Mat3 R = start_axes(model, *motion, t);
   const Vec3 w = v.segment<3>(tree.dof_begin + 3), before = free_turn(model, *motion, t);
   Vec3 g;
-  calc_mean_turn(root.inertia, root.inertia * (R.transpose() * (w - before)), dt, &g);
+  calc_mean_turn(root.inertia, s.spinners[t], root.inertia * (R.transpose() * (w - before)), dt, &g);
   const double change = (R * g - before).norm();
   if (!(change > kEnough * w.norm())) return 0;
   set_free_turn(model, t, R * g, motion);

@@ -12,47 +12,53 @@
 // flight, and a top on the floor neither falls nor rises by the step's doing. Where impulses change the
 // velocity by dw, w is off by dt |w| |dw| / 2 at most: second order where nothing is hit.
 //
-// Bodies of revolution spin fast, about an axis e that moves slowly. Free, such a body turns as a whole at
-// L / I_across and spins in that about e at s, and each of the two stays as it is,
+// Bodies of revolution may spin fast about an axis e that moves slowly. Free, such a body turns at
+// W = L / I_across and in that about its axis, and each of the two stays as it is, however fast:
 //
-//   L = L0 + dt n + r x gamma,   w = I0^-1 L = L / I_across + s e,   R1 = exp(dt (w - s e)) R0 exp(dt s
-//   e_body)
+//   R1 = exp(dt W) R0 exp(dt s e_body),   s = (1 - I_along / I_across) e . I0^-1 L,   e1 = exp(dt W) e
 //
-// with s = (1 - I_along / I_across) w . e: exact for any spin, with g = 0. Its surface does not change by the
-// spin, so that it is where w - s e leads; what rubs against it has the velocity w.
-// Limits: balls and cubes turn evenly and need none of this; what turns by more than a radian in a step,
-// spins left out, takes the angular momentum of the end of the step instead (momentum.h), and the energy lost
-// tames it. What constraints hold has no spin of its own.
+// Its surface is where its axis leads. So w has in the mean the motion of the axis, w x e = (e1 - e) / dt
+// across it, and about it the spin, which rubs but moves no surface.
+// Limits: balls and cubes turn evenly and need none of this. What turns by more than a radian in a step, of
+// bodies of revolution their axis, takes the angular momentum of the end of the step instead (momentum.h),
+// and the energy lost tames it.
 #pragma once
 
 #include "capstan/dynamics/free_motion.h"
 
 namespace capstan {
 
-// The axis of a body of revolution, of its inertia and of all shapes that collide.
+// The axis of a body of revolution: of its inertia and of all its shapes that collide.
 struct Spinner {
   Vec3 axis = Vec3::Zero();  // in the axes of the link
-  double share = 0;          // of w along it, that is the spin: 1 - I_along / I_across; 0: no such body
+  double across = 0;         // the moment of inertia; 0: no such body
+  double share = 0;          // 1 - I_along / I_across
 };
 Spinner find_spinner(const Model& model, int tree);
 
-// Whether the tree is a body that turns freely, and slow enough.
+// Whether the tree is a body that turns freely, and slowly enough.
 bool turns_freely(const Model& model, const State& state, double dt, const Motion& motion, int tree);
-
-// s e of a body with the angular velocity w, both in the axes of the dofs; zero where it does not spin.
-Vec3 calc_spin(const Model& model, const Motion& motion, int tree, const Vec3& w);
-// Velocities that lead where surfaces are after the step: spins are taken out. Velocities of origins are
-// those that the step begins with; or, with `at_end`, ends with (offset_body.h).
-void take_out_spins(const Model& model, const Motion& motion, double dt, bool at_end, VecX* v);
-// Turns bodies by their spins in q1, where v, without spins, has led.
-void add_spins(const Model& model, const Motion& motion, double dt, const VecX& v, VecX* q1);
-bool has_spinners(const Motion& motion);
-// Those that are held by constraints do not spin apart.
-void forget_spinners(const std::vector<int>& trees, Motion* motion);
 
 // The mean angular velocity of a body with the momentum L where a step begins, and its g: all in the axes
 // that the body has there.
-Vec3 calc_mean_turn(const Mat3& inertia, const Vec3& L, double dt, Vec3* g);
+Vec3 calc_mean_turn(const Mat3& inertia, const Spinner& spinner, const Vec3& L, double dt, Vec3* g);
+
+// The part of w about the axis of a tree that turns freely and is a body of revolution, in the axes of the
+// dofs; else zero.
+Vec3 calc_spin(const Model& model, const Motion& motion, int tree, const Vec3& w);
+// Of a body that turns at w in a step, the angular velocity that leads where its surface is when it ends: of
+// a body of revolution that of the least turn which brings its axis there. All in the axes of the dofs.
+Vec3 calc_led_turn(const Model& model, const Motion& motion, double dt, int tree, const Vec3& w);
+// Puts that in place of w for all bodies of revolution. Velocities of origins are those that the step begins
+// with; or, with `at_end`, ends with (offset_body.h).
+void take_out_spins(const Model& model, const Motion& motion, double dt, bool at_end, VecX* v);
+// Turns bodies of revolution from where they are in q0, with the velocities v before that.
+void add_spins(const Model& model, const Motion& motion, double dt, const VecX& q0, const VecX& v, VecX* q1);
+bool has_spinners(const Motion& motion);
+// [rad/s] at which the axis of a body of revolution nods when it is disturbed; 0 for other bodies.
+double calc_nodding(const Model& model, const Motion& motion, const VecX& v, int tree);
+// Those that are held by constraints are not treated so.
+void forget_spinners(const std::vector<int>& trees, Motion* motion);
 
 // In place of the angular velocity that v* has after the step: w without contact. Velocities of its origin
 // are those that the step begins with (offset_body.h). For trees that turns_freely() says no to: that they do

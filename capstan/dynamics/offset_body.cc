@@ -8,13 +8,13 @@ namespace capstan {
 namespace {
 
 // w x (r1 - r0), in the axes of the dofs.
-Vec3 calc_difference(const Model& model, const Placement& start, double dt, int t, const Vec3& spin,
+Vec3 calc_difference(const Model& model, const Placement& start, double dt, int t, const Vec3& turn,
                      const VecX& v) {
   const int l = model.trees[t].link_begin;
   const Link& root = model.links[l];
   const Mat3& F = root.X_PL.R;
   const Vec3 w = F * v.segment<3>(model.stages[root.stage_begin].v + 3), r0 = start.X_WL[l].R * root.com;
-  const Vec3 r1 = rotation_matrix(quat_exp(dt * (w - F * spin))) * r0;
+  const Vec3 r1 = rotation_matrix(quat_exp(dt * (F * turn))) * r0;
   return F.transpose() * cross(w, Vec3(r1 - r0));
 }
 
@@ -32,12 +32,13 @@ bool has_offset(const Model& model, const Motion& motion, int t) {
          model.stages[root.stage_begin].type == StageType::free;
 }
 
-void tell_at_end(const Model& model, const Motion& motion, double dt, int t, const Vec3& spin, VecX* v) {
-  v->segment<3>(first_dof_of(model, t)) -= calc_difference(model, motion.placement, dt, t, spin, *v);
+void tell_at_end(const Model& model, const Motion& motion, double dt, int t, const Vec3& turn, VecX* v) {
+  v->segment<3>(first_dof_of(model, t)) -= calc_difference(model, motion.placement, dt, t, turn, *v);
 }
 
 void tell_at_start(const Model& model, const Motion& motion, double dt, int t, VecX* v) {
-  v->segment<3>(first_dof_of(model, t)) += calc_difference(model, motion.placement, dt, t, Vec3::Zero(), *v);
+  v->segment<3>(first_dof_of(model, t)) +=
+      calc_difference(model, motion.placement, dt, t, v->segment<3>(first_dof_of(model, t) + 3), *v);
 }
 
 }  // namespace capstan

@@ -16,9 +16,9 @@ namespace capstan {
 // Whether the tree is such a body, and the motion is that of a staggered scheme.
 bool has_offset(const Model& model, const Motion& motion, int tree);
 
-// From the velocity for r0 to that for r1, and back. `spin`, in the axes of the dofs, does not move the arm
-// (free_turn.h).
-void tell_at_end(const Model& model, const Motion& motion, double dt, int tree, const Vec3& spin, VecX* v);
+// From the velocity for r0 to that for r1, and back. `turn`, in the axes of the dofs, is what moves the arm:
+// w of v, but for bodies of revolution (free_turn.h).
+void tell_at_end(const Model& model, const Motion& motion, double dt, int tree, const Vec3& turn, VecX* v);
 void tell_at_start(const Model& model, const Motion& motion, double dt, int tree, VecX* v);
 
 }  // namespace capstan

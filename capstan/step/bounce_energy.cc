@@ -23,8 +23,8 @@ double calc_end_energy(const Model& model, const Motion& motion, double dt, int 
   const Mat3 R = root.X_PL.R.transpose() * motion.placement.X_WL[tree.link_begin].R;
   const Vec3 w = v.tail<3>(), L = R * (root.inertia * (R.transpose() * (w - free_turn(model, motion, t))));
   const Vec3 centre = v.head<3>() + cross(w, Vec3(R * root.com));
-  const Vec3 moved = w + drift;
-  const Mat3 R1 = rotation_matrix(quat_exp(dt * (moved - calc_spin(model, motion, t, moved)))) * R;
+  const Vec3 turn = calc_led_turn(model, motion, dt, t, w + drift);
+  const Mat3 R1 = rotation_matrix(quat_exp(dt * turn)) * R;
   const Vec3 in_body = R1.transpose() * L;
   return 0.5 * (root.mass * centre.squaredNorm() + in_body.dot(root.inertia.inverse() * in_body));
 }

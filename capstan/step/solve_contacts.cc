@@ -55,6 +55,24 @@ bool revise_contacts(const StepRun& run, const StageScope& scope) {
          withdrawn;
 }
 
+// Trees whose turns are taken again where the answer leads: those held by constraints, and bodies of
+// revolution that nod fast while something touches them, so that an impulse of the step's beginning soon acts
+// across where it did.
+void find_centered_trees(const StepRun& run) {
+  constexpr double kFastNod = 0.2;  // [rad] in a step
+  Workspace& w = run.w;
+  w.centered_trees = w.tied_trees;
+  if (!has_spinners(w.motion)) return;
+  const auto add = [&](int link) {
+    const int tree = run.model.links[link].object;
+    if (link == 0 || !run.model.objects[tree].is_tree()) return;
+    if (run.options.dt * calc_nodding(run.model, w.motion, run.state.v, tree) < kFastNod) return;
+    std::vector<int>& trees = w.centered_trees;
+    if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(tree);
+  };
+  for (int i = 0; i < w.contacts.size(); ++i) add(w.contacts.link_a[i]), add(w.contacts.link_b[i]);
+}
+
 // Whether a large heap moves so fast that contacts will be revised: then a rough answer comes first.
 bool begins_rough(const StepRun& run) {
   const std::vector<double>& ways = run.w.collision.way;
@@ -78,23 +96,24 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
   check_objects(model, state, w.motion, failed, options.dt, scheme);
 }
 
-void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope) {
+void StepRun::center_turns(const NewtonOptions& newton, const StageScope& scope) {
   constexpr int kMostPasses = 8;
   constexpr double kContraction = 0.7;
   constexpr double kSettled = 0.01;  // of the first change: what the tolerance of the solver leaves
-  if (newton.rough || !is_staggered(scheme) || w.tied_trees.empty()) return;
+  find_centered_trees(*this);
+  if (newton.rough || !is_staggered(scheme) || w.centered_trees.empty()) return;
   const auto is_still = [&](int tree) { return scope.is_asleep(tree) || w.newton.is_reused[tree] != 0; };
   thread_local std::vector<double> curvature;  // to go back to
   thread_local std::vector<Vec3> turns;
   curvature = w.assembly.curvature;
   turns.clear();
-  for (const int tree : w.tied_trees) turns.push_back(free_turn(model, w.motion, tree));
+  for (const int tree : w.centered_trees) turns.push_back(free_turn(model, w.motion, tree));
   double last_turn = kInfinity, last_tie = kInfinity, first_turn = 0, first_tie = 0;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     w.centered.assign(model.objects.size(), 0);
     bool any = false;
     double turn = 0;
-    for (const int tree : w.tied_trees) {
+    for (const int tree : w.centered_trees) {
       if (is_still(tree)) continue;
       const double turned = center_free_turn(model, options.dt, tree, w.newton.v, &w.motion);
       w.centered[tree] =
@@ -110,9 +129,9 @@ void StepRun::center_loops(const NewtonOptions& newton, const StageScope& scope)
         tie == kInfinity || (ends && (turn > kSettled * first_turn || tie > kSettled * first_tie));
     if (diverges) {  // it turns too far in a step, or near a pose in which a loop folds
       for (std::size_t i = 0; i < turns.size(); ++i) {
-        if (is_still(w.tied_trees[i])) continue;
-        set_free_turn(model, w.tied_trees[i], turns[i], &w.motion);
-        w.centered[w.tied_trees[i]] = 1;
+        if (is_still(w.centered_trees[i])) continue;
+        set_free_turn(model, w.centered_trees[i], turns[i], &w.motion);
+        w.centered[w.centered_trees[i]] = 1;
       }
       restore_ties(curvature, &w.assembly, &w.problem, &w.centered);
     } else if (!any && tie == 0) {
@@ -149,7 +168,7 @@ bool StepRun::solve_contacts() {
   newton.settle_friction = false;
   begin_relinearization(state, &w.relinearize);
   report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
-  center_loops(newton, scope);
+  center_turns(newton, scope);
   relinearize_objects(newton, scope);
   report.times.solve += watch.lap();
   for (int revisions = 0;;) {
@@ -178,7 +197,7 @@ bool StepRun::solve_contacts() {
     } else {
       solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
     }
-    center_loops(newton, scope);
+    center_turns(newton, scope);
     relinearize_objects(newton, scope);
     report.times.solve += watch.lap();
   }

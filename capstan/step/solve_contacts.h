@@ -45,7 +45,7 @@ struct StepRun {
   // The same with a complementarity model, without rounds: contacts are those that collide() found.
   void solve_rigid();
   // Solves on until the velocity terms of trees in loops are those at the mean velocity of the step.
-  void center_loops(const NewtonOptions& newton, const StageScope& scope);
+  void center_turns(const NewtonOptions& newton, const StageScope& scope);
   // Solves on until forces of objects are those at the velocities of the answer, unless that is a rough one.
   void relinearize_objects(const NewtonOptions& newton, const StageScope& scope);
 };

@@ -51,13 +51,13 @@ const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   return w.v_moving;
 }
 
-// Where free motion leads, without spins about the axes of bodies of revolution.
-const VecX& find_led_velocity(const StepRun& run) {
+// Velocities that lead where surfaces go when bodies move at v.
+const VecX& find_led_velocity(const StepRun& run, const VecX& v, bool at_end) {
   Workspace& w = run.w;
-  if (!has_spinners(w.motion)) return w.motion.v_star;
-  w.v_moving = w.motion.v_star;
-  take_out_spins(run.model, w.motion, run.options.dt, false, &w.v_moving);
-  return w.v_moving;
+  if (!has_spinners(w.motion)) return v;
+  w.v_led = v;
+  take_out_spins(run.model, w.motion, run.options.dt, at_end, &w.v_led);
+  return w.v_led;
 }
 
 // Velocities of the answer as they are told after the step.
@@ -66,7 +66,9 @@ void end_velocities(const StepRun& run, VecX* v) {
     const bool is_told = std::binary_search(run.w.turned.begin(), run.w.turned.end(), t);
     if (!is_told && has_offset(run.model, run.w.motion, t))
       tell_at_end(run.model, run.w.motion, run.options.dt, t,
-                  calc_spin(run.model, run.w.motion, t, v->segment<3>(run.model.trees[t].dof_end - 3)), v);
+                  calc_led_turn(run.model, run.w.motion, run.options.dt, t,
+                                v->segment<3>(run.model.trees[t].dof_end - 3)),
+                  v);
   }
 }
 
@@ -87,14 +89,10 @@ void advance(const StepRun& run, const Threads& threads, State* next) {
   *next = run.state;
   end_velocities(run, &w.newton.v);
   next->v = w.newton.v;
-  const VecX* moving = &find_moving_velocity(run, next->v);
-  if (has_spinners(w.motion)) {
-    if (moving != &w.v_moving) w.v_moving = *moving;
-    moving = &w.v_moving;
-    take_out_spins(run.model, w.motion, dt, true, &w.v_moving);
-  }
-  move_on(run.model, run.state, *moving, dt, theta_vq, threads, &w.motion, &next->q);
-  add_spins(run.model, w.motion, dt, *moving, &next->q);
+  const VecX& moving = find_moving_velocity(run, next->v);
+  move_on(run.model, run.state, find_led_velocity(run, moving, true), dt, theta_vq, threads, &w.motion,
+          &next->q);
+  add_spins(run.model, w.motion, dt, run.state.q, moving, &next->q);
   for (const int tree : w.turned)
     move_lone_turn(run.model, run.state, next->v, dt, tree, &w.motion, &next->q);
   if (run.options.close_loops) close_loops(run.model, w.problem, w.newton.law_impulse, &w.loops, &next->q);
@@ -147,9 +145,10 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     check_free_motion(model, *state, w->motion, options.integrator, options.dt);
     deadline.check();
     run.report.times.free_motion += run.watch.lap();
-    collide(model, w->motion.placement,
-            {&w->motion.velocity, &find_led_velocity(run), options.dt, glides(options)}, scope, &w->collision,
-            &w->contacts);
+    collide(
+        model, w->motion.placement,
+        {&w->motion.velocity, &find_led_velocity(run, w->motion.v_star, false), options.dt, glides(options)},
+        scope, &w->collision, &w->contacts);
     run.report.times.collide += run.watch.lap();
     is_solved = !wake_touched(model, w->contacts, &w->sleep) && run.solve_contacts();
   }

@@ -58,9 +58,11 @@ struct Workspace {
   BounceWorkspace bounce;
   RelinearizeWorkspace relinearize;
   VecX v_moving;                       // [dofs] that moves positions, where it is not the state's
+  VecX v_led;                          // [dofs] that moves surfaces (dynamics/free_turn.h), likewise
   std::vector<Vec3> contact_velocity;  // [contacts] before the step, for schemes that move along a mean:
   std::vector<char> is_stopped;        // [objects] by a contact, which moves along the new velocities
   std::vector<int> tied_trees;         // by rigid constraints
+  std::vector<int> centered_trees;     // and those that touch something and spin fast: StepRun::center_turns
   std::vector<char> centered;          // [objects] scratch memory
   std::vector<int> turned;             // trees that turned by the mean of their velocities (step/balance.h)
   Contacts contacts;                   // of the last step, at its beginning; then those that came late
