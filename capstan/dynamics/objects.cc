@@ -19,16 +19,20 @@ auto dofs_of(const Object& object, const VecX& x) {
   return x.segment(object.dof_begin, object.num_dofs());
 }
 
-ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& motion) {
+ObjectStep make_step(const TimeStep& step, const Object& object, const Eigen::Ref<const VecX>& force) {
   return {step.state.q.segment(object.q_begin, object.num_positions()),
           dofs_of(object, step.state.v),
-          dofs_of(object, motion.scratch->external),
+          force,
           step.model.options.gravity,
           step.dt,
           step.scheme.theta,
           step.scheme.theta_vq,
           step.scheme.theta1,
           step.model.options.conserve_momentum};
+}
+
+ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& motion) {
+  return make_step(step, object, dofs_of(object, motion.scratch->external));
 }
 
 bool factor(ObjectMotion& w) {
@@ -255,11 +259,12 @@ void correct_tangent(const TimeStep& step, int id, const VecX& v, Motion* motion
   dofs_of(object, motion->v_star) = dofs_of(object, v) + w.work;
 }
 
-void balance_object(const TimeStep& step, int id, VecX* v, Motion* motion) {
+void balance_object(const TimeStep& step, int id, const VecX& impulses, VecX* v, Motion* motion) {
   const Object& object = step.model.objects[id];
   ObjectMotion& w = motion_of(step.model, *motion, id);
   w.work = dofs_of(object, *v);
-  object.physics->balance(make_step(step, object, *motion), w.work);
+  w.dv = dofs_of(object, motion->scratch->external) + dofs_of(object, impulses) / step.dt;
+  object.physics->balance(make_step(step, object, w.dv), w.work);
   dofs_of(object, motion->v_star) += w.work - dofs_of(object, *v);
   dofs_of(object, *v) = w.work;
 }

@@ -95,9 +95,9 @@ TangentError calc_tangent_error(const TimeStep& step, int object, const VecX& v,
 // error is not hidden from a judge.
 void correct_tangent(const TimeStep& step, int object, const VecX& v, Motion* motion);
 
-// After correct_tangent(): v and v* of an object that no constraint acts on become those that keep its
-// momentum to round-off.
-void balance_object(const TimeStep& step, int object, VecX* v, Motion* motion);
+// After correct_tangent(): v and v* of an object become those whose momentum is that before the step and the
+// impulses on its dofs, to round-off.
+void balance_object(const TimeStep& step, int object, const VecX& impulses, VecX* v, Motion* motion);
 
 // Impulses that were added to v* since the tangent was made.
 void find_added_impulses(const TimeStep& step, int object, Motion* motion);

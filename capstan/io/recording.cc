@@ -133,10 +133,7 @@ void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedCont
   out->clear();
   for (const ContactForce& f : forces) {
     if (f.region == ContactRegion::open && f.distance > 0) continue;  // only speculative
-    // A law may say of micrometres a second that they slide; who watches sees something stand still.
-    const bool creeps = f.region == ContactRegion::sliding && f.slip_W.norm() < kVisibleSlip;
-    const ContactRegion region = creeps ? ContactRegion::sticking : f.region;
-    out->push_back({f.shape_a, f.shape_b, static_cast<std::int32_t>(region), floats(f.p_W),
+    out->push_back({f.shape_a, f.shape_b, static_cast<std::int32_t>(f.region), floats(f.p_W),
                     floats(f.normal_W), floats(f.force_W()), static_cast<float>(f.distance),
                     static_cast<float>(f.area)});
   }

@@ -31,7 +31,7 @@ namespace capstan {
 
 struct RecordedContact {
   std::int32_t shape_a = 0, shape_b = 0;
-  std::int32_t region = 0;  // of ContactRegion; what slides below kVisibleSlip is recorded as sticking
+  std::int32_t region = 0;           // of ContactRegion
   std::array<float, 3> point = {};   // [m] world, at the beginning of the step that led to the frame
   std::array<float, 3> normal = {};  // unit, from a to b
   std::array<float, 3> force = {};   // [N] on b, world, mean over that step
@@ -80,7 +80,6 @@ Scene recorded_scene(const RecordingHeader& header);
 Model recorded_model(const RecordingHeader& header, const Scene& scene);
 
 // The touching contacts of the last step in a workspace.
-inline constexpr double kVisibleSlip = 1e-4;  // [m/s] 6 mm in a minute
 void calc_recorded_contacts(const Workspace& workspace, std::vector<RecordedContact>* contacts);
 
 // Takes the frames of a run as it goes.

@@ -7,9 +7,6 @@
 namespace capstan {
 namespace {
 
-constexpr double kSlidingSpeed =
-    1e-6;  // [m/s] of rigid models, which stick to the tolerance of their solvers
-
 // Of an entry that turns, to the force of its point.
 void add_torque(const Workspace& w, int i, ContactForce* f) {
   Vec3 gamma = w.newton.impulse[i];
@@ -50,13 +47,11 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       f.normal_force = gamma.z() / problem.dt;
       f.friction_W = R.leftCols<2>() * gamma.head<2>() / problem.dt;
       f.slip_W = R.leftCols<2>() * (v + problem.contacts[i].bias).head<2>();
-      if (w.rigid) {
-        f.region = gamma.z() <= 0                    ? ContactRegion::open
-                   : f.slip_W.norm() > kSlidingSpeed ? ContactRegion::sliding
-                                                     : ContactRegion::sticking;
-      } else {
-        f.region = region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
-      }
+      // Rigid models stick to the tolerance of their solvers.
+      f.region = w.rigid ? gamma.z() <= 0 ? ContactRegion::open : ContactRegion::sliding
+                         : region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
+      if (f.region == ContactRegion::sliding && f.slip_W.norm() < kVisibleSlip)
+        f.region = ContactRegion::sticking;
     }
   }
   forces->resize(contacts.size() - num_turning);

@@ -11,6 +11,10 @@
 
 namespace capstan {
 
+// [m/s] 6 mm in a minute: what slips less counts as sticking, for who watches and who reads. (A law may say
+// of micrometres a second that they slide.)
+inline constexpr double kVisibleSlip = 1e-4;
+
 struct ContactForce {
   int shape_a = 0, shape_b = 0;
   Vec3 p_W = Vec3::Zero();         // [m] where it acts

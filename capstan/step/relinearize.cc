@@ -233,14 +233,52 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
   }
 }
 
-void end_relinearization(const TimeStep& step, std::span<const char> asleep, Motion* motion,
-                         NewtonWorkspace* newton) {
+namespace {
+
+// Impulses of contacts on the dofs of objects beside trees, and whether nothing but contacts with what moves
+// acts on an object.
+void find_contact_impulses(const Problem& problem, const Contacts& contacts, const NewtonWorkspace& newton,
+                           VecX* impulses, std::vector<char>* among_movers) {
+  const Model& model = *problem.model;
+  impulses->setZero(model.num_velocities());
+  among_movers->assign(model.num_objects(), 1);
+  for (const DofLaw& law : problem.dof_laws) (*among_movers)[model.dofs[law.dof].object] = 0;
+  for (const ConstraintGroup& group : problem.groups) {
+    bool moves = group.contact_begin < group.contact_end;
+    Vec6 f = Vec6::Zero();
+    for (int i = group.contact_begin; i < group.contact_end; ++i) {
+      moves = moves && contacts.link_a[i] != 0 && contacts.link_b[i] != 0;
+      if (group.num_rows == 3) {
+        f.head<3>() += newton.impulse[i];
+      } else {
+        f += problem.X[i].transpose() * newton.impulse[i];
+      }
+    }
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const DofBlock& block = model.blocks[problem.parts[p].block];
+      if (model.objects[block.object].is_tree()) continue;
+      if (!moves && !f.isZero(0)) (*among_movers)[block.object] = 0;
+      if (group.contact_begin == group.contact_end) (*among_movers)[block.object] = 0;
+      impulses->segment(block.dof_begin, block.size) +=
+          problem.jacobian(group, problem.parts[p]).transpose() * f.head(group.num_rows);
+    }
+  }
+}
+
+}  // namespace
+
+void end_relinearization(const TimeStep& step, const Problem& problem, const Contacts& contacts,
+                         std::span<const char> asleep, Motion* motion, NewtonWorkspace* newton) {
+  if (!has_objects_beside_trees(step.model)) return;
+  thread_local VecX impulses;
+  thread_local std::vector<char> among_movers;
+  find_contact_impulses(problem, contacts, *newton, &impulses, &among_movers);
   for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
     correct_tangent(step, i, newton->v, motion);
-    if (newton->islands.of_object[i] < 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
-      balance_object(step, i, &newton->v, motion);
+    if (among_movers[i] != 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
+      balance_object(step, i, impulses, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
     motion->residual = std::max(motion->residual, own.residual);
     motion->converged = motion->converged && own.converged;

@@ -152,7 +152,8 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     run.report.times.collide += run.watch.lap();
     is_solved = !wake_touched(model, w->contacts, &w->sleep) && run.solve_contacts();
   }
-  end_relinearization({model, *state, options.dt, run.scheme}, w->sleep.asleep, &w->motion, &w->newton);
+  end_relinearization({model, *state, options.dt, run.scheme}, w->problem, w->contacts, w->sleep.asleep,
+                      &w->motion, &w->newton);
   if (traits(options.contact.law).finds_bounds && !options.rigid.is_on) set_bounds(w->newton, &w->problem);
   balance_trees(w->problem, *state, run.scheme, run.scope(), w->newton.is_reused, &w->motion, &w->newton.v,
                 &w->turned);

@@ -275,8 +275,8 @@ shapes: [{{type: plane, name: floor, material: hard}}]
   EXPECT_EQ(folder.capstan("check ball.yaml --strict").err, "");
 }
 
-// What spins too fast for its steps is told, with a step that will do; a ball, which turns evenly, is not, nor a
-// disc, which may spin about its axis.
+// What spins too fast for its steps is told, with a step that will do; a ball, which turns evenly, is not,
+// nor a disc, which may spin about its axis.
 TEST(Run, SpinsThatAStepCannotFollowAreTold) {
   const Folder folder;
   const auto run = [&](const std::string& shape, const std::string& dt) {
