@@ -114,7 +114,9 @@ class CapstanRunner : public Runner {
       built.bodies.push_back({link.mass, X * link.com, X.R * link.inertia * X.R.transpose()});
     }
     for (const ModelShape& shape : model_.shapes) {
-      if (!shape.collides || shape.flexible >= 0) continue;
+      const bool is_rigid =
+          shape.body == 0 || std::find(bodies_.begin(), bodies_.end(), shape.body) != bodies_.end();
+      if (!shape.collides || !is_rigid) continue;
       const ModelBody& body = model_.bodies[shape.body];
       const Transform X = body_pose(model_, placement_, model_.links[shape.link].body) * shape.X_LS;
       built.shapes.push_back(describe_shape(body.name, shape.shape, X));

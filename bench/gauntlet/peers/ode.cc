@@ -149,7 +149,7 @@ class OdeRunner : public Runner {
       if (bodies_[k] == dGeomGetBody(geom)) built.body = task_.scene.bodies[k].name;
     }
     dVector4 numbers;
-    dReal radius = 0, length = 0, bounds[6];
+    dReal radius = 0, length = 0;
     if (dGeomGetClass(geom) == dPlaneClass) {
       dGeomPlaneGetParams(geom, numbers);
       const Vec3 n(numbers[0], numbers[1], numbers[2]);
@@ -173,10 +173,15 @@ class OdeRunner : public Runner {
         dGeomCylinderGetParams(geom, &radius, &length);
         built.type = "cylinder", built.size = {radius, length};
         break;
-      default:
-        dGeomGetAABB(geom, bounds);
-        built = built_points(built.body, "mesh",
-                             {Vec3(bounds[0], bounds[2], bounds[4]), Vec3(bounds[1], bounds[3], bounds[5])});
+      default: {
+        std::vector<Vec3> points;
+        for (int i = 0; i < dGeomTriMeshGetTriangleCount(geom); ++i) {
+          dVector3 corners[3];
+          dGeomTriMeshGetTriangle(geom, i, &corners[0], &corners[1], &corners[2]);
+          for (const dVector3& corner : corners) points.emplace_back(corner[0], corner[1], corner[2]);
+        }
+        built = built_points(built.body, "mesh", points);
+      }
     }
     return built;
   }
