@@ -7,7 +7,7 @@ import yaml
 GROUPS = ["free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp", "mechanisms", "rods", "soft bodies",
           "patches"]
 PICTURES = ["dominoes", "card_house", "arch", "wobbling_coin", "lift", "cart_rolls_down", "swing_on_three_bars", "curling",
-            "rope_slips", "column_buckles", "soft_cantilever", "faceted_wheel_on_tiles"]
+            "rope_slips", "column_buckles", "soft_cantilever", "faceted_wheel_on_tiles", "four_legged_table", "lift_and_tilt"]
 PAGE_STEP = 0.005
 # The head of each program in peers/ says more.
 ACCURATE = [
@@ -16,7 +16,7 @@ ACCURATE = [
      "timestep and integrator](https://mujoco.readthedocs.io/en/stable/computation/index.html)"),
     ("Bullet", "double precision, 200 iterations, split impulse at every depth, no sleep, continuous collision detection, smoothed edges of "
      "meshes", "[BtContactSolverInfo](http://www.bulletphysics.org/mediawiki-1.5.8/index.php/BtContactSolverInfo), which has 4 to 20 "
-     "iterations for games, and the user manual"),
+     "iterations for games; `btContactSolverInfo.h`, `btCollisionObject.h`, `btInternalEdgeUtility.h`"),
     ("ODE", "dWorldStep, finite rotation", "[Manual: World](http://www.ode-wiki.org/wiki/index.php?title=Manual:_World), `ode/objects.h`"),
     ("DART", "Dantzig's method (the default); its own detector for spheres and boxes, that of Bullet for other shapes",
      "`dart/collision/fcl/FCLCollisionDetector.hpp`, `tutorials/tutorial_biped`, [LCP selection guide](https://github.com/dartsim/dart/blob/main/"

@@ -231,7 +231,29 @@ def half_its_height(s):
     return float(s.shape(s.extra["measure"]["body"])["size"][2]) / 2
 
 
+@reference("lift_and_tilt")
+def lift_and_tilt(s):
+    F, arm = abs(float(s.actuator()["control"])), s.position("box")[0] - s.position("thumb")[0]
+    side = s.shape("thumb")["size"][0]
+    mean = (math.sqrt(2) + math.log(1 + math.sqrt(2))) / 6 * side  # distance from the middle of an evenly loaded square
+    must(2 * s.mu * F > s.mass("box") * s.g, "it would slip")
+    return must(2 * s.mu * F * mean > s.mass("box") * s.g * arm, "it would turn")
+
+
 # Formulas.
+@reference("four_legged_table")
+def four_legs(s):
+    return -(s.mass("table") / 4 + s.mass("scale0")) * s.g / float(s.actuator()["stiffness"])
+
+
+@reference("box_on_reversing_plate")
+def reversing_plate(s):
+    u, a, b = s.velocity("plate"), -float(s.actuator()["control"]) / s.mass("plate"), s.mu * s.g
+    must(a > b, "it would stick")
+    t = u / (a + b)
+    return b * t * t / 2 + b * t * (s.t - t) - b / 2 * (s.t - t) ** 2
+
+
 @reference("arm_at_its_limit")
 def limit(s):
     return math.radians(float(s.bodies["arm"]["joint"]["limits_deg"][1]))

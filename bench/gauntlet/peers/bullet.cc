@@ -4,12 +4,13 @@
 //
 // Defaults: those of Bullet (single precision, 10 iterations, slow bodies sleep), but for friction and
 // restitution.
-// Accurate, from Bullet's wiki (http://www.bulletphysics.org/mediawiki-1.5.8/index.php/BtContactSolverInfo)
-// and user manual: more iterations of the solver (the wiki has 4 to 20 for games, 10 is the default; 200
-// here), overlaps undone apart from velocities (split impulse, at every depth), continuous collision
-// detection (motion threshold and swept sphere), edges of meshes smoothed by btInternalEdgeUtility; and
-// double precision, no sleep. It has a direct solver, too (btMLCPSolver with btDantzigSolver), which is not
-// tried here.
+// Accurate: more iterations of the solver, 200 (Bullet's wiki,
+// http://www.bulletphysics.org/mediawiki-1.5.8/index.php/BtContactSolverInfo, has 4 to 20 for games; 10 is
+// the default); what its headers have against errors that it knows: overlaps undone apart from velocities
+// (split impulse, here at every depth; btContactSolverInfo.h), continuous collision detection
+// (btCollisionObject.h), edges of meshes smoothed (btInternalEdgeUtility.h); and double precision, no sleep.
+// It has a direct solver, too (btMLCPSolver with btDantzigSolver), which no documentation was found to
+// recommend, and which is not tried.
 #include <BulletCollision/CollisionDispatch/btInternalEdgeUtility.h>
 #include <BulletCollision/CollisionShapes/btHeightfieldTerrainShape.h>
 #include <BulletDynamics/ConstraintSolver/btGeneric6DofSpring2Constraint.h>
