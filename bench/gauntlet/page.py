@@ -61,13 +61,18 @@ def find(column, dt):
     return next((s["rows"] for s in column["steps"] if abs(s["dt"] - dt) < 1e-9), [])
 
 
-def summary(columns, steps):
+def summary(columns, steps, num_scenes):
+    """How many pass; of how many, where some are yet to be run."""
     lines = ["| engine | version | " + " | ".join(f"{1e3 * dt:g} ms" for dt in steps) + " | scenes it can express |",
              "|---|---|" + "---|" * (len(steps) + 1)]
     for column in columns:
-        counts = [sum(bool(r.get("pass")) for r in find(column, dt)) if find(column, dt) else "not run" for dt in steps]
+        counts = []
+        for dt in steps:
+            rows = find(column, dt)
+            passed = sum(bool(r.get("pass")) for r in rows)
+            counts.append(str(passed) if len(rows) == num_scenes else f"{passed} of {len(rows)} run" if rows else "not run")
         able = sum("cannot" not in r for r in find(column, PAGE_STEP))
-        lines.append(f"| {column['name']} | {column['version'] or 'this tree'} | " + " | ".join(map(str, counts)) + f" | {able} |")
+        lines.append(f"| {column['name']} | {column['version'] or 'this tree'} | " + " | ".join(counts) + f" | {able} |")
     return lines
 
 
@@ -156,7 +161,7 @@ def write(scenes, data, build, out):
         "says which. Where an engine has no way to express a scene, or its program does not make it, the table has a dash, and the reason is "
         "below. A peer that takes more than 60 s of the processor for one scene is stopped.", "",
         "## Scenes that pass", ""]
-    lines += summary(columns, steps) + ["", "## Accurate settings", "", "| engine | settings | from |", "|---|---|---|"]
+    lines += summary(columns, steps, len(tasks)) + ["", "## Accurate settings", "", "| engine | settings | from |", "|---|---|---|"]
     lines += [f"| {name} | {settings} | {source} |" for name, settings, source in ACCURATE]
     lines += ["", f"## Every scene at {1e3 * PAGE_STEP:g} ms", "",
               "The error over the tolerance; above 1 it fails and is bold. *never*: what is measured did not happen; *stops*: the engine "
