@@ -8,7 +8,7 @@ JOBS ?= $(shell awk -v n="$$(nproc)" '/^MemAvailable/ { m = int($$2 / 1.5e6) } \
           END { print (m > 0 && m < n ? m : n) }' /proc/meminfo 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test golden fuzz soak bench gauntlet experiments pages wheel docs format clean
+.PHONY: help setup build demo test golden fuzz soak bench gauntlet references experiments pages wheel docs format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make test     build everything, warnings being errors, and run every test"
 	@echo "make bench    measure against other simulators; tables in build/bench/results (BENCH=--full: all of it, hours)"
 	@echo "make gauntlet  small scenes with known answers in every simulator; docs/results/gauntlet.md"
+	@echo "make references  the gauntlet's answers worked out anew; geometry and start of every simulator compared"
 	@echo "make experiments  repeat the published experiments; docs/results"
 	@echo "make pages    bounces, scales and starts by default, 100,000 random problems; docs/results (a quarter of an hour)"
 	@echo "make build    build everything into $(BUILD)"
@@ -57,6 +58,12 @@ bench: setup-bench build/bench/build.ninja
 gauntlet: setup-bench build/bench/build.ninja
 	@cmake --build build/bench -j $(JOBS) --target capstan_cli gauntlet_peers
 	@python3 bench/gauntlet/run.py --build build/bench $(GAUNTLET)
+
+# Every answer of the gauntlet worked out anew, and what each engine has built of the scenes beside ours.
+references: setup-bench build/bench/build.ninja
+	@cmake --build build/bench -j $(JOBS) --target capstan_cli gauntlet_peers
+	@python3 bench/gauntlet/references.py --capstan build/bench/apps/capstan/capstan
+	@python3 bench/gauntlet/compare.py --build build/bench --out docs/results/gauntlet_geometry.md
 
 experiments: setup $(BUILD)/build.ninja
 	@tools/setup --optional experiments

@@ -107,12 +107,33 @@ struct Verdict {
 };
 Verdict judge(const Task& task, const Trajectory& trajectory, const std::string& trouble);
 
+// What an engine has made of a scene, as the engine itself tells it: world axes, at the start.
+struct BuiltBody {
+  double mass = 0;              // [kg]
+  Vec3 com = Vec3::Zero();      // [m]
+  Mat3 inertia = Mat3::Zero();  // [kg m^2] about com
+};
+struct BuiltShape {
+  std::string body;  // "": the world
+  std::string type;  // as in a scene file
+  std::vector<double>
+      size;     // [m] radius; full size; radius, length; of meshes the lowest, the highest corner
+  Transform X;  // of meshes not told
+};
+struct Built {
+  std::vector<BuiltBody> bodies;
+  std::vector<BuiltShape> shapes;  // those that collide
+  Vec3 gravity = Vec3::Zero();
+};
+BuiltShape built_points(const std::string& body, const std::string& type, const std::vector<Vec3>& points);
+
 // An engine with a scene in it, at its start.
 class Runner {
  public:
   virtual ~Runner() = default;
   virtual void step() = 0;
   virtual void get(std::span<BodyState> bodies) = 0;
+  virtual Built describe() = 0;  // before the first step
 };
 
 // The engine has no such thing: a dash in the table, not a failure.

@@ -7,8 +7,24 @@ import yaml
 GROUPS = ["free motion", "rest", "sliding and rolling", "impact", "no ghosts", "no tunneling", "grasp", "mechanisms", "rods", "soft bodies",
           "patches"]
 PICTURES = ["dominoes", "card_house", "arch", "wobbling_coin", "lift", "cart_rolls_down", "swing_on_three_bars", "curling",
-            "rope_slips", "column_buckles", "soft_cantilever", "faceted_wheel_on_tiles"]
+            "rope_slips", "column_buckles", "soft_cantilever", "faceted_wheel_on_tiles", "four_legged_table", "lift_and_tilt"]
 PAGE_STEP = 0.005
+# The head of each program in peers/ says more.
+ACCURATE = [
+    ("MuJoCo", "elliptic cones, impratio 10, Newton's method to 1e-10, noslip solver, RK4, contacts as stiff as two steps allow; bounces by a "
+     "negative solref", "[Solver settings, Slow slippage, Restitution](https://mujoco.readthedocs.io/en/stable/modeling.html), [Choosing "
+     "timestep and integrator](https://mujoco.readthedocs.io/en/stable/computation/index.html)"),
+    ("Bullet", "double precision, 200 iterations, split impulse at every depth, no sleep, continuous collision detection, smoothed edges of "
+     "meshes", "[BtContactSolverInfo](http://www.bulletphysics.org/mediawiki-1.5.8/index.php/BtContactSolverInfo), which has 4 to 20 "
+     "iterations for games; `btContactSolverInfo.h`, `btCollisionObject.h`, `btInternalEdgeUtility.h`"),
+    ("ODE", "dWorldStep, finite rotation", "[Manual: World](http://www.ode-wiki.org/wiki/index.php?title=Manual:_World), `ode/objects.h`"),
+    ("DART", "Dantzig's method (the default); its own detector for spheres and boxes, that of Bullet for other shapes",
+     "`dart/collision/fcl/FCLCollisionDetector.hpp`, `tutorials/tutorial_biped`, [LCP selection guide](https://github.com/dartsim/dart/blob/main/"
+     "docs/background/lcp/07_selection-guide.md)"),
+    ("Drake", "hydroelastic contact of flat shapes, stiction tolerance 1e-5 m/s, near-rigid threshold 0, Similar for impacts and Lagged for "
+     "the rest", "[Hydroelastic user guide](https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html), "
+     "[MultibodyPlant](https://drake.mit.edu/doxygen_cxx/classdrake_1_1multibody_1_1_multibody_plant.html)"),
+]
 
 
 def slim(row):
@@ -34,7 +50,8 @@ def cell(row, tolerance):
     if "cannot" in row:
         return "-"
     if "error" not in row:
-        return "**never**" if not row.get("trouble") else "**stops**"
+        trouble = row.get("trouble", "")
+        return "**too slow**" if trouble.startswith("took ") else "**stops**" if trouble else "**never**"
     ratio = abs(row["error"]) / tolerance
     text = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}" if ratio < 1e4 else "> 10000"
     return text if row["pass"] else f"**{text}**"
@@ -44,13 +61,18 @@ def find(column, dt):
     return next((s["rows"] for s in column["steps"] if abs(s["dt"] - dt) < 1e-9), [])
 
 
-def summary(columns, steps):
+def summary(columns, steps, num_scenes):
+    """How many pass; of how many, where some are yet to be run."""
     lines = ["| engine | version | " + " | ".join(f"{1e3 * dt:g} ms" for dt in steps) + " | scenes it can express |",
              "|---|---|" + "---|" * (len(steps) + 1)]
     for column in columns:
-        counts = [sum(bool(r.get("pass")) for r in find(column, dt)) if find(column, dt) else "not run" for dt in steps]
+        counts = []
+        for dt in steps:
+            rows = find(column, dt)
+            passed = sum(bool(r.get("pass")) for r in rows)
+            counts.append(str(passed) if len(rows) == num_scenes else f"{passed} of {len(rows)} run" if rows else "not run")
         able = sum("cannot" not in r for r in find(column, PAGE_STEP))
-        lines.append(f"| {column['name']} | {column['version'] or 'this tree'} | " + " | ".join(map(str, counts)) + f" | {able} |")
+        lines.append(f"| {column['name']} | {column['version'] or 'this tree'} | " + " | ".join(counts) + f" | {able} |")
     return lines
 
 
@@ -93,14 +115,18 @@ def ours(tasks, columns, steps):
 
 
 def dashes(columns):
-    lines = ["| engine | scenes | reason |", "|---|---|---|"]
+    """For each engine; one line where its two columns have the same."""
+    found = {}
     for column in columns:
         reasons = {}
         for r in find(column, PAGE_STEP):
             if "cannot" in r:
                 reasons.setdefault(r["cannot"].split("\n")[0], []).append(r["scene"])
         for reason, scenes in reasons.items():
-            lines.append(f"| {column['name']} | {', '.join(scenes)} | {reason} |")
+            found.setdefault((column["name"].split(",")[0], reason, ", ".join(scenes)), []).append(column["name"])
+    lines = ["| engine | scenes | reason |", "|---|---|---|"]
+    for (engine, reason, scenes), names in found.items():
+        lines.append(f"| {engine if len(names) > 1 else names[0]} | {scenes} | {reason} |")
     return lines if len(lines) > 2 else []
 
 
@@ -129,13 +155,17 @@ def write(scenes, data, build, out):
         "`make gauntlet` runs them all and writes this page, with all numbers in [gauntlet.json](gauntlet.json); "
         "`capstan gauntlet` runs ours. A scene passes where the error is within its one tolerance, which is what a demanding user "
         "would accept: 1 % of an analytic answer as a rule, and the same for all engines.", "",
-        "*Accurate* are settings that we chose for accuracy; the head of each program in `bench/gauntlet/peers` lists them, and they are yet "
-        "to be held against each engine's documentation. Where an engine has no way to express a scene, or its program does not make it yet, the table has a dash, and the reason is below.", "",
+        "Every answer is worked out anew from the numbers in the scene file by `bench/gauntlet/references.py` (`make references`), and what the "
+        "engines have built is compared, number by number, on [a page of its own](gauntlet_geometry.md): the geometry and the start are the "
+        "same in all of them. *Accurate* are the settings that each engine's own documentation recommends for accuracy; the table below "
+        "says which. Where an engine has no way to express a scene, or its program does not make it, the table has a dash, and the reason is "
+        "below. A peer that takes more than 60 s of the processor for one scene is stopped.", "",
         "## Scenes that pass", ""]
-    lines += summary(columns, steps)
+    lines += summary(columns, steps, len(tasks)) + ["", "## Accurate settings", "", "| engine | settings | from |", "|---|---|---|"]
+    lines += [f"| {name} | {settings} | {source} |" for name, settings, source in ACCURATE]
     lines += ["", f"## Every scene at {1e3 * PAGE_STEP:g} ms", "",
               "The error over the tolerance; above 1 it fails and is bold. *never*: what is measured did not happen; *stops*: the engine "
-              "gave up."]
+              "gave up; *too slow*: it was stopped after 60 s of the processor."]
     lines += matrix(tasks, columns)
     lines += ["", "## What Capstan fails", "",
               "At which time steps, with the error over the tolerance, and why. `capstan gauntlet` holds itself to `known_failures` in "

@@ -104,7 +104,55 @@ class CapstanRunner : public Runner {
     }
   }
 
+  Built describe() override {
+    calc_placement(model_, state_.q, &placement_);
+    Built built;
+    built.gravity = model_.options.gravity;
+    for (const int b : bodies_) {
+      const Link& link = model_.links[model_.bodies[b].link];
+      const Transform X = body_pose(model_, placement_, link.body);
+      built.bodies.push_back({link.mass, X * link.com, X.R * link.inertia * X.R.transpose()});
+    }
+    for (const ModelShape& shape : model_.shapes) {
+      const bool is_rigid =
+          shape.body == 0 || std::find(bodies_.begin(), bodies_.end(), shape.body) != bodies_.end();
+      if (!shape.collides || !is_rigid) continue;
+      const ModelBody& body = model_.bodies[shape.body];
+      const Transform X = body_pose(model_, placement_, model_.links[shape.link].body) * shape.X_LS;
+      built.shapes.push_back(describe_shape(body.name, shape.shape, X));
+      if (shape.body == 0) built.shapes.back().body.clear();
+    }
+    return built;
+  }
+
  private:
+  static BuiltShape describe_shape(const std::string& body, const Shape& shape, const Transform& X) {
+    BuiltShape built{body, "", {}, X};
+    std::vector<Vec3> points;
+    if (const auto* sphere = std::get_if<Sphere>(&shape)) {
+      built.type = "sphere", built.size = {sphere->radius};
+    } else if (const auto* box = std::get_if<Box>(&shape)) {
+      built.type = "box";
+      for (const double half : box->half_size) built.size.push_back(2 * half);
+    } else if (const auto* capsule = std::get_if<Capsule>(&shape)) {
+      built.type = "capsule", built.size = {capsule->radius, 2 * capsule->half_length};
+    } else if (const auto* cylinder = std::get_if<Cylinder>(&shape)) {
+      built.type = "cylinder", built.size = {cylinder->radius, 2 * cylinder->half_length};
+    } else if (std::holds_alternative<HalfSpace>(shape)) {
+      built.type = "half_space";
+    } else if (const auto* hull = std::get_if<ConvexMesh>(&shape)) {
+      for (const Vec3& p : hull->mesh->vertices) points.push_back(X * p);
+    } else if (const auto* surface = std::get_if<SurfaceMesh>(&shape)) {
+      for (const Vec3& p : surface->mesh->vertices) points.push_back(X * p);
+    } else if (const auto* field = std::get_if<HeightField>(&shape)) {
+      for (const double h : *field->height) {
+        for (const double side : {-1.0, 1.0})
+          points.push_back(X * Vec3(side * field->half_size.x(), side * field->half_size.y(), h));
+      }
+    }
+    return points.empty() ? built : built_points(body, "mesh", points);
+  }
+
   Model model_;
   StepOptions options_;
   State state_;
@@ -123,6 +171,14 @@ double flexible_mass(const Scene& scene, const std::string& name) {
   const Object& o = model.objects[find_flexible(model, name)];
   Vec3 moment;
   return o.physics->calc_mass(state.q.segment(o.q_begin, o.num_positions()), &moment);
+}
+
+BuiltShape built_points(const std::string& body, const std::string& type, const std::vector<Vec3>& points) {
+  Vec3 low = Vec3::Constant(kInfinity), high = -low;
+  for (const Vec3& p : points) low = low.cwiseMin(p), high = high.cwiseMax(p);
+  BuiltShape built{body, type, {}, {}};
+  for (const Vec3& corner : {low, high}) built.size.insert(built.size.end(), corner.begin(), corner.end());
+  return built;
 }
 
 std::unique_ptr<Runner> make_capstan(const Task& task, double dt, const CapstanSettings& settings) {

@@ -1,9 +1,16 @@
 // The gauntlet in Bullet: rigid bodies, and joints that are constraints between them.
 //
+// Half spaces are large boxes: on a static plane a sliding box gets one to three contacts.
+//
 // Defaults: those of Bullet (single precision, 10 iterations, slow bodies sleep), but for friction and
-// restitution. Half spaces are large boxes: on a static plane a sliding box gets one to three contacts.
-// Accurate: double precision, 200 iterations, no sleep, overlaps that are undone apart from velocities (split
-// impulse at every depth), continuous collision detection, and smooth edges of meshes.
+// restitution.
+// Accurate: more iterations of the solver, 200 (Bullet's wiki,
+// http://www.bulletphysics.org/mediawiki-1.5.8/index.php/BtContactSolverInfo, has 4 to 20 for games; 10 is
+// the default); what its headers have against errors that it knows: overlaps undone apart from velocities
+// (split impulse, here at every depth; btContactSolverInfo.h), continuous collision detection
+// (btCollisionObject.h), edges of meshes smoothed (btInternalEdgeUtility.h); and double precision, no sleep.
+// It has a direct solver, too (btMLCPSolver with btDantzigSolver), which no documentation was found to
+// recommend, and which is not tried.
 #include <BulletCollision/CollisionDispatch/btInternalEdgeUtility.h>
 #include <BulletCollision/CollisionShapes/btHeightfieldTerrainShape.h>
 #include <BulletDynamics/ConstraintSolver/btGeneric6DofSpring2Constraint.h>
@@ -41,6 +48,8 @@ bool smooth_edges(btManifoldPoint& point, const btCollisionObjectWrapper* a, int
     btAdjustInternalEdgeContacts(point, a, b, part_a, index_a);
   return true;
 }
+
+const Vec3 kHalfSpace(100, 100, 10);  // [m] half the size of the box that stands for one
 
 struct BulletBody {
   btRigidBody* body = nullptr;
@@ -101,7 +110,84 @@ class BulletRunner : public Runner {
     }
   }
 
+  Built describe() override {
+    Built built;
+    built.gravity = vec(world_.getGravity());
+    for (const BulletBody& b : bodies_) {
+      const Mat3 R = mat(b.body->getCenterOfMassTransform().getBasis());
+      const Vec3 moments = vec(b.body->getLocalInertia());
+      built.bodies.push_back({1 / b.body->getInvMass(), vec(b.body->getCenterOfMassPosition()),
+                              R * moments.asDiagonal() * R.transpose()});
+    }
+    for (int i = 0; i < world_.getNumCollisionObjects(); ++i) {
+      const btCollisionObject* object = world_.getCollisionObjectArray()[i];
+      std::string name;
+      for (std::size_t k = 0; k < bodies_.size(); ++k) {
+        if (bodies_[k].body == object) name = task_.scene.bodies[k].name;
+      }
+      describe_shape(name, object->getCollisionShape(), object->getWorldTransform(), &built.shapes);
+    }
+    return built;
+  }
+
  private:
+  static Mat3 mat(const btMatrix3x3& m) {
+    Mat3 R;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) R(i, j) = m[i][j];
+    }
+    return R;
+  }
+
+  static void describe_shape(const std::string& body, const btCollisionShape* shape, const btTransform& X,
+                             std::vector<BuiltShape>* shapes) {
+    BuiltShape built{body, "", {}, {mat(X.getBasis()), vec(X.getOrigin())}};
+    switch (shape->getShapeType()) {
+      case COMPOUND_SHAPE_PROXYTYPE: {
+        const auto* compound = static_cast<const btCompoundShape*>(shape);
+        for (int i = 0; i < compound->getNumChildShapes(); ++i)
+          describe_shape(body, compound->getChildShape(i), X * compound->getChildTransform(i), shapes);
+        return;
+      }
+      case SPHERE_SHAPE_PROXYTYPE:
+        built.type = "sphere", built.size = {static_cast<const btSphereShape*>(shape)->getRadius()};
+        break;
+      case BOX_SHAPE_PROXYTYPE: {
+        const Vec3 half = vec(static_cast<const btBoxShape*>(shape)->getHalfExtentsWithMargin());
+        built.type = "box", built.size = {2 * half.x(), 2 * half.y(), 2 * half.z()};
+        if (half.x() == kHalfSpace.x() && body.empty()) {
+          built.type = "half_space", built.size.clear();
+          built.X.p += built.X.R.col(2) * half.z();
+        }
+        break;
+      }
+      case CAPSULE_SHAPE_PROXYTYPE: {
+        const auto* capsule = static_cast<const btCapsuleShape*>(shape);
+        built.type = "capsule", built.size = {capsule->getRadius(), 2 * capsule->getHalfHeight()};
+        break;
+      }
+      case CYLINDER_SHAPE_PROXYTYPE: {
+        const Vec3 half = vec(static_cast<const btCylinderShape*>(shape)->getHalfExtentsWithMargin());
+        built.type = "cylinder", built.size = {half.x(), 2 * half.z()};
+        break;
+      }
+      case CONVEX_HULL_SHAPE_PROXYTYPE: {
+        const auto* hull = static_cast<const btConvexHullShape*>(shape);
+        std::vector<Vec3> points;
+        for (int i = 0; i < hull->getNumPoints(); ++i) points.push_back(vec(X * hull->getScaledPoint(i)));
+        built = built_points(body, "mesh", points);
+        break;
+      }
+      default: {  // triangles and height fields: their bounds, which Bullet widens by its margin
+        btVector3 low, high;
+        shape->getAabb(X, low, high);
+        const Vec3 margin = Vec3::Constant(shape->getMargin());
+        built = built_points(body, "mesh", {vec(low) + margin, vec(high) - margin});
+      }
+    }
+    shapes->push_back(built);
+  }
+
   struct Push {  // a constant force along, or torque about, the axis of a joint
     int body = 0, parent = -1;
     Vec3 axis = Vec3::Zero();  // body frame
@@ -140,8 +226,8 @@ class BulletRunner : public Runner {
     } else if (const auto* cy = std::get_if<Cylinder>(&shape)) {
       made = std::make_unique<btCylinderShapeZ>(vec(Vec3(cy->radius, cy->radius, cy->half_length)));
     } else if (std::holds_alternative<HalfSpace>(shape)) {
-      made = std::make_unique<btBoxShape>(btVector3(100, 100, 10));
-      X->p = Vec3(0, 0, -10);
+      made = std::make_unique<btBoxShape>(vec(kHalfSpace));
+      X->p = Vec3(0, 0, -kHalfSpace.z());
     } else if (const auto* hull = std::get_if<ConvexMesh>(&shape)) {
       auto convex = std::make_unique<btConvexHullShape>();
       for (const Vec3& p : hull->mesh->vertices) convex->addPoint(vec(p));
@@ -383,6 +469,7 @@ class BulletRunner : public Runner {
 const char* const kEngine = "Bullet";
 const char* const kNoRods = "ropes are not made here";
 const char* const kNoSoftBodies = "soft bodies are not made here";
+const char* const kNoPatches = "bodies touch at points, not over areas";
 std::string engine_version() {
   return PEER_VERSION;
 }

@@ -1,13 +1,25 @@
 // The gauntlet in DART: a skeleton for each tree of bodies.
 //
-// Defaults: FCL's collision detector, Dantzig's LCP. Half spaces are large boxes. Accurate: DART's own
-// detector where all shapes are spheres and boxes, which it is made for.
+// Half spaces are large boxes.
+//
+// Defaults: FCL's collision detector with meshes in place of round shapes, Dantzig's LCP.
+// Accurate: the contact problem stays with Dantzig's method, which DART's documentation has for high accuracy
+// (docs/background/lcp/07_selection-guide.md of https://github.com/dartsim/dart: "Newton Methods or
+// Pivoting", of which 6.12 has the latter). What its documentation holds to be inaccurate is the default
+// detector: meshes are "probably less accurate than the analytic result", and FCL's own shapes return a
+// single point (dart/collision/fcl/FCLCollisionDetector.hpp). So DART's own detector where all shapes are
+// spheres and boxes, which it has analytically, and that of Bullet, which its tutorials take
+// (tutorials/tutorial_biped), for cylinders and capsules.
+#ifdef PEER_DART_BULLET
+#include <dart/collision/bullet/BulletCollisionDetector.hpp>
+#endif
 #include <dart/collision/dart/DARTCollisionDetector.hpp>
 #include <dart/constraint/BallJointConstraint.hpp>
 #include <dart/constraint/ConstraintSolver.hpp>
 #include <dart/dynamics/BallJoint.hpp>
 #include <dart/dynamics/BodyNode.hpp>
 #include <dart/dynamics/BoxShape.hpp>
+#include <dart/dynamics/CapsuleShape.hpp>
 #include <dart/dynamics/CylinderShape.hpp>
 #include <dart/dynamics/FreeJoint.hpp>
 #include <dart/dynamics/PrismaticJoint.hpp>
@@ -36,6 +48,8 @@ Eigen::Isometry3d isometry(const Transform& X) {
   return T;
 }
 
+const Vec3 kHalfSpace(200, 200, 1);  // [m] the box that stands for one
+
 class DartRunner : public Runner {
  public:
   DartRunner(const Task& task, const PeerSettings& settings)
@@ -50,6 +64,12 @@ class DartRunner : public Runner {
     }
     if (settings.accurate && is_simple)
       world_->getConstraintSolver()->setCollisionDetector(dart::collision::DARTCollisionDetector::create());
+#ifdef PEER_DART_BULLET
+    if (settings.accurate && !is_simple) {
+      world_->getConstraintSolver()->setCollisionDetector(dart::collision::BulletCollisionDetector::create());
+      has_capsules_ = true;
+    }
+#endif
     for (const ShapeInstance& shape : task.scene.shapes) {
       if (shape.body == kWorld && shape.collides) add_static(shape);
     }
@@ -77,7 +97,55 @@ class DartRunner : public Runner {
     }
   }
 
+  Built describe() override {
+    Built built;
+    built.gravity = world_->getGravity();
+    for (const dd::BodyNode* body : bodies_) {
+      const Mat3 R = body->getWorldTransform().linear();
+      built.bodies.push_back(
+          {body->getMass(), body->getCOM(), R * body->getInertia().getMoment() * R.transpose()});
+    }
+    for (std::size_t s = 0; s < world_->getNumSkeletons(); ++s) {
+      const dd::SkeletonPtr skeleton = world_->getSkeleton(s);
+      for (dd::BodyNode* body : skeleton->getBodyNodes()) {
+        for (dd::ShapeNode* node : body->getShapeNodesWith<dd::CollisionAspect>())
+          built.shapes.push_back(describe_shape(skeleton->isMobile() ? body->getName() : "", node));
+      }
+    }
+    return built;
+  }
+
  private:
+  static BuiltShape describe_shape(const std::string& body, dd::ShapeNode* node) {
+    const Eigen::Isometry3d T = node->getWorldTransform();
+    BuiltShape built{body, "", {}, {T.linear(), T.translation()}};
+    const dd::ConstShapePtr shape = node->getShape();
+    if (const auto sphere = std::dynamic_pointer_cast<const dd::SphereShape>(shape)) {
+      built.type = "sphere", built.size = {sphere->getRadius()};
+    } else if (const auto capsule = std::dynamic_pointer_cast<const dd::CapsuleShape>(shape)) {
+      built.type = "capsule", built.size = {capsule->getRadius(), capsule->getHeight()};
+    } else if (const auto cylinder = std::dynamic_pointer_cast<const dd::CylinderShape>(shape)) {
+      built.type = "cylinder", built.size = {cylinder->getRadius(), cylinder->getHeight()};
+    } else if (const auto box = std::dynamic_pointer_cast<const dd::BoxShape>(shape)) {
+      const Vec3& size = box->getSize();
+      built.type = "box", built.size = {size.x(), size.y(), size.z()};
+      if (size == kHalfSpace && body.empty()) {
+        built.type = "half_space", built.size.clear();
+        built.X.p += built.X.R.col(2) * size.z() / 2;
+      }
+    } else {
+      const dart::math::BoundingBox& bounds = shape->getBoundingBox();
+      std::vector<Vec3> points;
+      for (int corner = 0; corner < 8; ++corner) {
+        Vec3 p;
+        for (int k = 0; k < 3; ++k) p[k] = (corner >> k & 1 ? bounds.getMax() : bounds.getMin())[k];
+        points.push_back(T * p);
+      }
+      built = built_points(body, "mesh", points);
+    }
+    return built;
+  }
+
   void add_shape(const ShapeInstance& instance, dd::BodyNode* body) {
     const Shape& shape = instance.shape;
     if (instance.surface_velocity != Vec3::Zero()) throw CannotExpress("no belts: surfaces do not move");
@@ -87,13 +155,14 @@ class DartRunner : public Runner {
       made = std::make_shared<dd::SphereShape>(s->radius);
     } else if (const auto* box = std::get_if<Box>(&shape)) {
       made = std::make_shared<dd::BoxShape>(2 * box->half_size);
-    } else if (std::holds_alternative<Capsule>(shape)) {
-      throw CannotExpress("no capsules: its detectors have none");
+    } else if (const auto* capsule = std::get_if<Capsule>(&shape)) {
+      if (!has_capsules_) throw CannotExpress("no capsules: its default detector, FCL, has none");
+      made = std::make_shared<dd::CapsuleShape>(capsule->radius, 2 * capsule->half_length);
     } else if (const auto* cylinder = std::get_if<Cylinder>(&shape)) {
       made = std::make_shared<dd::CylinderShape>(cylinder->radius, 2 * cylinder->half_length);
     } else if (std::holds_alternative<HalfSpace>(shape)) {
-      made = std::make_shared<dd::BoxShape>(Vec3(200, 200, 1));
-      X = X * Transform{Mat3::Identity(), Vec3(0, 0, -0.5)};
+      made = std::make_shared<dd::BoxShape>(kHalfSpace);
+      X = X * Transform{Mat3::Identity(), Vec3(0, 0, -kHalfSpace.z() / 2)};
     } else {
       throw CannotExpress("meshes and height fields are not made here");
     }
@@ -238,6 +307,7 @@ class DartRunner : public Runner {
   const Task& task_;
   const Material material_;
   dart::simulation::WorldPtr world_;
+  bool has_capsules_ = false;
   std::vector<dd::SkeletonPtr> skeletons_;
   std::vector<dd::BodyNode*> bodies_;
   std::vector<std::pair<std::string, dd::Joint*>> scalars_;
@@ -250,6 +320,7 @@ class DartRunner : public Runner {
 const char* const kEngine = "DART";
 const char* const kNoRods = "no rods";
 const char* const kNoSoftBodies = "soft bodies are not made here";
+const char* const kNoPatches = "bodies touch at points, not over areas";
 std::string engine_version() {
   return PEER_VERSION;
 }

@@ -1,10 +1,24 @@
 #!/usr/bin/env python3
-"""The gauntlet in Drake: drake_peer.py CAPSTAN [--accurate] [--dt s] [--starts] FILE..., a line of JSON for each.
+"""The gauntlet in Drake: drake_peer.py CAPSTAN [--accurate] [--dt s] [--limit s] [--describe] FILE..., a line of JSON for each.
 
 The scenes are read from their files by Python's YAML reader, by bench/gauntlet/README.md alone; CAPSTAN, our program, judges the
-motion. Defaults: those of Drake but for friction: point contact, the Lagged model. Accurate: hydroelastic contact where shapes have
-it, bodies compliant at 1e7 Pa and the world rigid. Where a scene asks for patches, all shapes are compliant as its material says. Drake has no restitution and no dry friction in joints.
---starts runs nothing: it tells how far the start, made here from the file alone, is from Capstan's.
+motion. Drake has no restitution and no dry friction in joints. Where a scene asks for patches, all shapes are compliant as its
+material says. --describe runs nothing: it prints what was built, for compare.py. --limit stops a scene after so many seconds of the processor.
+
+Defaults: those of Drake but for friction: point contact (what it falls back to for shapes without hydroelastic properties), the
+approximation Lagged.
+
+Accurate, from Drake's own documentation:
+* hydroelastic contact, the world rigid and bodies compliant, of boxes and convex meshes, whose contact is an area; round shapes stay
+  with point contact, which has them as they are: hydroelastic ones are meshes, and a ball rolls over its facets
+  (https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html). The modulus of 1e9 Pa is the stiffest of 1e7 to 1e10
+  with which a dropped box came to rest.
+* stiction tolerance 1e-5 m/s, by its rule "how much slip am I willing to allow?": 1 mm in 60 s
+  (MultibodyPlant::set_stiction_tolerance, https://drake.mit.edu/doxygen_cxx/classdrake_1_1multibody_1_1_multibody_plant.html);
+* no softening of near-rigid contacts: threshold 0 (MultibodyPlant::set_sap_near_rigid_threshold, the same page);
+* the approximation Similar for impacts and Lagged for the rest, as "How to choose an approximation" of DiscreteContactApproximation
+  has it (https://drake.mit.edu/doxygen_cxx/namespacedrake_1_1multibody.html).
+Integrators with error control, which it has, too, take no fixed time step and are no column here.
 """
 import importlib.metadata
 import json
@@ -13,16 +27,18 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy
 import yaml
 from pydrake.geometry import (AddCompliantHydroelasticProperties, AddCompliantHydroelasticPropertiesForHalfSpace, AddContactMaterial, AddRigidHydroelasticProperties, Box, Capsule,
-                              Convex, Cylinder, HalfSpace, ProximityProperties, Sphere)
+                              Convex, Cylinder, HalfSpace, ProximityProperties, Role, Sphere)
 from pydrake.math import RigidTransform, RollPitchYaw, RotationMatrix
 from pydrake.common.eigen_geometry import AngleAxis, Quaternion
 from pydrake.common.value import Value
 from pydrake.multibody.math import SpatialForce, SpatialVelocity
-from pydrake.multibody.plant import (AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, ExternallyAppliedSpatialForce)
+from pydrake.multibody.plant import (AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, DiscreteContactApproximation,
+                                     ExternallyAppliedSpatialForce)
 from pydrake.multibody.tree import (BallRpyJoint, CalcSpatialInertia, FixedOffsetFrame, PdControllerGains, PrismaticJoint, PrismaticSpring,
                                     RevoluteJoint, RevoluteSpring, RotationalInertia, ScrewJoint, SpatialInertia)
 from pydrake.systems.analysis import Simulator
@@ -100,9 +116,14 @@ class Scene:
         if self.data.get("rods") or self.data.get("soft_bodies"):
             raise CannotExpress("no rods" if self.data.get("rods") else "soft bodies are not made here")
         builder = DiagramBuilder()
-        self.plant, _ = AddMultibodyPlantSceneGraph(builder, dt)
+        self.plant, self.scene_graph = AddMultibodyPlantSceneGraph(builder, dt)
         if not accurate and self.material.get("contact") != "patch":
             self.plant.set_contact_model(ContactModel.kPoint)
+        if accurate:
+            self.plant.set_stiction_tolerance(1e-5)
+            self.plant.set_sap_near_rigid_threshold(0)
+            if self.data["extra"]["group"] in ("impact", "no tunneling"):
+                self.plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSimilar)
         self.plant.mutable_gravity_field().set_gravity_vector(numbers(self.options.get("gravity", [0, 0, -9.81])))
         self.bodies, self.joints, self.joint_data, self.free, self.pushes = [], {}, {}, [], {}
         for data in self.data.get("shapes") or []:
@@ -134,11 +155,12 @@ class Scene:
             else:
                 size = min(getattr(shape, "radius", lambda: 1.0)(), *(shape.size() if isinstance(shape, Box) else [1.0]))
                 AddCompliantHydroelasticProperties(0.1 * size, modulus, properties)
-        elif self.accurate and is_world:
-            AddRigidHydroelasticProperties(0.1, properties)
-        elif self.accurate:
-            size = min(getattr(shape, "radius", lambda: 1.0)(), *(shape.size() if isinstance(shape, Box) else [1.0]))
-            AddCompliantHydroelasticProperties(0.25 * size, 1e7, properties)
+        elif self.accurate and not isinstance(shape, (Sphere, Capsule, Cylinder)):
+            if is_world:
+                AddRigidHydroelasticProperties(0.1, properties)
+            else:
+                size = min(shape.size()) if isinstance(shape, Box) else 1.0
+                AddCompliantHydroelasticProperties(0.25 * size, 1e9, properties)
         self.plant.RegisterCollisionGeometry(body, X, shape, name, properties)
 
     def add_body(self, data, parent):
@@ -247,6 +269,25 @@ class Scene:
             instance = plant.get_joint_actuator(plant.GetJointActuatorIndices()[0]).model_instance()
             plant.get_desired_state_input_port(instance).FixValue(self.plant_context, desired)
 
+    def describe(self):
+        """What Drake has, asked of Drake: masses, inertias, starts and shapes in world axes (BuiltBody, BuiltShape in gauntlet.h)."""
+        plant, context, bodies, shapes = self.plant, self.plant_context, [], []
+        for body in self.bodies:
+            X, V = plant.EvalBodyPoseInWorld(context, body), plant.EvalBodySpatialVelocityInWorld(context, body)
+            M, R = body.CalcSpatialInertiaInBodyFrame(context), X.rotation().matrix()
+            central = M.Shift(M.get_com()).CalcRotationalInertia().CopyToFullMatrix3()
+            bodies.append(dict(name=body.name(), mass=M.get_mass(), com=list(X @ M.get_com()), inertia=columns(R @ central @ R.T),
+                               position=list(X.translation()), rotation=columns(R), velocity=list(V.translational()),
+                               angular=list(V.rotational())))
+        inspector = self.scene_graph.model_inspector()
+        for frame in inspector.GetAllFrameIds():
+            for geometry in inspector.GetGeometries(frame, Role.kProximity):
+                body, shape = plant.GetBodyFromFrameId(frame), inspector.GetShape(geometry)
+                X = plant.EvalBodyPoseInWorld(context, body) @ inspector.GetPoseInFrame(geometry)
+                shapes.append(dict(body="" if body.index() == 0 else body.name(), position=list(X.translation()),
+                                   rotation=columns(X.rotation().matrix()), **described_shape(shape, X)))
+        return dict(gravity=list(plant.gravity_field().gravity_vector()), bodies=bodies, shapes=shapes)
+
     def line(self, t):
         row = [t]
         for body in self.bodies:
@@ -256,14 +297,33 @@ class Scene:
         return " ".join(repr(float(x)) for x in row)
 
 
+def columns(matrix):
+    return [float(x) for x in matrix.T.flatten()]
+
+
+def described_shape(shape, X):
+    if isinstance(shape, Sphere):
+        return dict(type="sphere", size=[shape.radius()])
+    if isinstance(shape, Box):
+        return dict(type="box", size=list(shape.size()))
+    if isinstance(shape, (Capsule, Cylinder)):
+        return dict(type=type(shape).__name__.lower(), size=[shape.radius(), shape.length()])
+    if isinstance(shape, HalfSpace):
+        return dict(type="half_space", size=[])
+    hull = shape.GetConvexHull()
+    points = numpy.array([X @ hull.vertex(i) for i in range(hull.num_vertices())])
+    return dict(type="mesh", size=[*points.min(axis=0), *points.max(axis=0)])
+
+
 def joint_positions(values, at, value):
     values = values.copy()
     values[at] = value
     return values
 
 
-def run(capstan, path, dt, accurate):
+def run(capstan, path, dt, accurate, limit):
     line = dict(engine="Drake", version=importlib.metadata.version("drake"), accurate=accurate, dt=dt, scene=path.stem)
+    began = time.process_time()
     try:
         scene = Scene(path, dt, accurate)
     except CannotExpress as reason:
@@ -275,6 +335,8 @@ def run(capstan, path, dt, accurate):
         for k in range(1, round(float(scene.options["duration"]) / dt) + 1):
             simulator.AdvanceTo(k * dt)
             lines.append(scene.line(k * dt))
+            if time.process_time() - began > limit:
+                raise RuntimeError(f"took more than {limit:g} s of the processor")
     except RuntimeError as error:
         trouble = str(error).splitlines()[0][:200]
     if trouble:
@@ -287,33 +349,29 @@ def run(capstan, path, dt, accurate):
     return dict(line, **{k: row[k] for k in ("measured", "error", "pass")}, trouble="")
 
 
-def starts(capstan, paths):
-    """The largest difference of any number of a body's start: position, quaternion, velocities."""
-    count, worst = 0, 0
-    for path in paths:
-        try:
-            scene = Scene(path, 0.005, False)
-        except CannotExpress:
-            continue
-        with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
-            long_step = ["--dt", "1e3", "--trajectory", file.name]  # no step is taken
-            subprocess.run([capstan, "gauntlet", path, *long_step], capture_output=True)
-            a, b = (numpy.array([float(x) for x in text.split()[1:]]).reshape(-1, 13) for text in (file.readline(), scene.line(0)))
-        same = numpy.sign((a[:, 3:7] * b[:, 3:7]).sum(axis=1))  # q and -q are one rotation
-        b[:, 3:7] *= same[:, None]
-        count, worst = count + 1, max(worst, numpy.abs(a - b).max())
-    print(f"{count} scenes; largest difference of their starts {worst:.1e}")
+def described(path, accurate):
+    """A line for compare.py."""
+    try:
+        return dict(scene=path.stem, built=Scene(path, 0.005, accurate).describe())
+    except CannotExpress as reason:
+        return dict(scene=path.stem, cannot=str(reason))
+
+
+def option(arguments, name, default):
+    return float(arguments[arguments.index(name) + 1]) if name in arguments else default
 
 
 def main():
     arguments = sys.argv[2:]
-    if "--starts" in arguments:
-        return starts(sys.argv[1], [pathlib.Path(a) for a in arguments if a.endswith(".yaml")])
     accurate = "--accurate" in arguments
-    dt = float(arguments[arguments.index("--dt") + 1]) if "--dt" in arguments else 0.005
     for name in arguments:
-        if name.endswith(".yaml"):
-            print(json.dumps(run(sys.argv[1], pathlib.Path(name), dt, accurate)), flush=True)
+        if not name.endswith(".yaml"):
+            continue
+        if "--describe" in arguments:
+            row = described(pathlib.Path(name), accurate)
+        else:
+            row = run(sys.argv[1], pathlib.Path(name), option(arguments, "--dt", 0.005), accurate, option(arguments, "--limit", math.inf))
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

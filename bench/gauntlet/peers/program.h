@@ -1,7 +1,10 @@
 // What the programs of the other engines have in common. A program is one engine: it implements make_runner()
 // and nothing else.
 //
-//   mujoco [--accurate] [--dt s] [--trajectory file] FILE...      a line of JSON for each scene file
+//   mujoco [--accurate] [--dt s] [--limit s] [--trajectory file] FILE...   a line of JSON for each scene file
+//   mujoco --describe FILE...                                             what it has made of each
+//
+// --limit: a scene that takes more than so many seconds of the processor is stopped, and says so.
 #pragma once
 
 #include <memory>
@@ -22,6 +25,7 @@ std::unique_ptr<Runner> make_runner(const Task& task, const PeerSettings& settin
 extern const char* const kEngine;
 extern const char* const kNoRods;        // why it runs no rods; null: it does
 extern const char* const kNoSoftBodies;  // likewise
+extern const char* const kNoPatches;     // likewise
 std::string engine_version();
 
 int run_program(int argc, char** argv);
