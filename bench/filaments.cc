@@ -4,6 +4,7 @@
 //
 //   knots     pulled tight, at the paper's step of 0.1 ms and larger ones; 0.002 there
 //   capsules  the same with a chain of capsules in place of a rod
+//   loop      the area that the knot goes around, pull and speed over time, rod and capsules, as CSV
 //   rings     a hanging chain for 1 s after it came to rest; 0.012 for 100 rings there
 //   rest      the same for 60 s, or as many as a fourth argument says: how far the chain's end moves
 //   gripper   filaments around a tree of sticks; 0.013 there
@@ -28,6 +29,13 @@ bool tighten(int crossings, double dt, bool is_rod = true) {
               crossings, dt, what, knot.time, knot.pull, knot.cost.text().c_str());
   std::fflush(stdout);
   return knot.passes();
+}
+
+void print_loop(int crossings, double dt, bool is_rod) {
+  const KnotRun knot = is_rod ? tighten_knot(crossings, dt) : tighten_chain_of_capsules(crossings, dt);
+  for (std::size_t i = 0; i < knot.times.size(); ++i)
+    std::printf("%s,%d,%.4f,%.4f,%.6f,%.4f,%.4f\n", is_rod ? "rod" : "capsules", crossings, knot.times[i],
+                knot.areas[i], knot.pulls[i], knot.speeds[i]);
 }
 
 void hang(int count, double dt, double rest) {
@@ -70,6 +78,15 @@ int main(int argc, char** argv) {
   if (argc > 1 && is_asked("capsules")) {
     for (const int crossings : list({3, 9})) {
       for (const double dt : steps({1e-4})) tighten(crossings, dt, false);
+    }
+  }
+  if (argc > 1 && is_asked("loop")) {
+    std::printf("rope,crossings,time [s],area [m^2],pull [N],speed [m/s]\n");
+    for (const int crossings : list({9})) {
+      for (const double dt : steps({1e-4})) {
+        print_loop(crossings, dt, true);
+        print_loop(crossings, dt, false);
+      }
     }
   }
   if (is_asked("rings")) {

@@ -258,7 +258,7 @@ const std::vector<Experiment>& all_experiments() {
        ncp_solvers},
       {"knots", "Knots pulled tight", "Li and Chou V-B, Table I, figures 1 and 4",
        "Ropes with knots of unknotting number 1 to 4 are pulled tight at 0.8 m/s and never pass through "
-       "themselves; a tight loop snaps through, which a chain of capsules with springs does not show.",
+       "themselves; a chain of capsules with springs is beside them.",
        knots},
       {"ring_chain", "A chain of rings", "Li and Chou V-F, Table I, figures 4 and 9",
        "Closed rods hang in one another by contact alone, and stay; the cost is linear in their number.",

@@ -49,9 +49,9 @@ struct KnotRun {
   double pull = 0;         // [N] at the end
   double time = 0;         // [s]
   std::string failure;     // of a step
-  // After every millisecond: [s], pull [N], how far the rope reaches from the line through its ends [m], its
-  // speed [m/s] beyond that of the pull: root of the mean square over all nodes, across that line
-  std::vector<double> times, pulls, heights, speeds;
+  // After every millisecond [s]: pull [N]; area that the rope goes around [m^2]; root of the mean square of
+  // its nodes' speed [m/s]
+  std::vector<double> times, pulls, areas, speeds;
   bool passes() const { return keeps_knot && is_tight && failure.empty(); }
 };
 KnotRun tighten_knot(int crossings, double dt);

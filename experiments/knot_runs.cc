@@ -12,6 +12,7 @@ namespace capstan::experiments {
 namespace {
 
 constexpr int kKnotEdges = 300;
+constexpr double kPiOfKnots = 3.14159265358979;
 constexpr double kPullSpeed = 0.4;                     // [m/s] of each end
 constexpr double kBushing = 3e3, kBushingTurn = 2e-3;  // [N/m], [N m/rad]
 
@@ -24,17 +25,16 @@ void look_at_knot(int crossings, double time, double pull, const std::vector<Vec
   knot->is_tight = knot->is_tight || pull > 1;
   knot->time = time;
   if (!knot->times.empty() && time < knot->times.back() + 1e-3 - 1e-9) return;
-  const Vec3 line = (nodes.back() - nodes.front()).normalized();
-  double height = 0, sum = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Vec3 r = nodes[i] - nodes[0], v = velocities[i] - line.dot(velocities[i]) * line;
-    height = std::max(height, (r - line.dot(r) * line).norm());
-    sum += v.squaredNorm();
+  Vec3 area = Vec3::Zero();
+  double energy = 0;
+  for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
+    area += 0.5 * cross(nodes[i] - nodes[0], nodes[i + 1] - nodes[0]);
+    energy += velocities[i].squaredNorm();
   }
   knot->times.push_back(time);
   knot->pulls.push_back(pull);
-  knot->heights.push_back(height);
-  knot->speeds.push_back(std::sqrt(sum / static_cast<double>(nodes.size())));
+  knot->areas.push_back(area.norm());
+  knot->speeds.push_back(std::sqrt(energy / static_cast<double>(nodes.size())));
 }
 
 bool goes_on(const KnotRun& knot, double time) {
@@ -73,7 +73,7 @@ Scene chain_of_capsules(const RodSpec& rope) {
     shape.name = body.name;
     shape.body = body.name;
     shape.shape = Capsule{r, h};
-    shape.mass = rope.density * 3.14159265358979 * r * r * h;
+    shape.mass = rope.density * kPiOfKnots * r * r * h;
     scene.bodies.push_back(body);
     scene.shapes.push_back(shape);
     if (is_end) {
@@ -143,7 +143,7 @@ KnotRun tighten_chain_of_capsules(int crossings, double dt) {
   for (int i = 0; i < kKnotEdges; ++i) link.push_back(run.model.find_body(capsule_name(i)));
   KnotRun knot;
   std::vector<Vec3> nodes(kKnotEdges + 1), velocities(kKnotEdges + 1), before;
-  Placement placement;
+  Placement placement = make_placement(run.model);
   try {
     while (goes_on(knot, run.state.time)) {
       const double travel = kPullSpeed * (run.state.time + dt);
