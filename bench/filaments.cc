@@ -34,7 +34,7 @@ bool tighten(int crossings, double dt, bool is_rod = true) {
 void print_loop(int crossings, double dt, bool is_rod) {
   const KnotRun knot = is_rod ? tighten_knot(crossings, dt) : tighten_chain_of_capsules(crossings, dt);
   for (std::size_t i = 0; i < knot.times.size(); ++i)
-    std::printf("%s,%d,%.4f,%.4f,%.6f,%.4f,%.4f\n", is_rod ? "rod" : "capsules", crossings, knot.times[i],
+    std::printf("%s,%d,%.4f,%.6f,%.4f,%.4f\n", is_rod ? "rod" : "capsules", crossings, knot.times[i],
                 knot.areas[i], knot.pulls[i], knot.speeds[i]);
 }
 

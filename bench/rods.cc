@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <string>
 
 #include "capstan/model/add_rod.h"
 #include "capstan/step/step.h"
@@ -99,16 +100,22 @@ double millimetres_off(const Run& run, const Tip& tip) {
 
 void drop(const Reference& reference, double dt, Integrator integrator) {
   Run run(scene_with_friction(0.5), clamped_rod(reference.young_modulus), dt, integrator);
-  double errors[3];
+  std::string errors;
   for (int k = 0; k < 3; ++k) {
-    while (run.state.time < 0.5 * (1 << k) - 1e-9) run.advance();
-    errors[k] = millimetres_off(run, reference.tips[k]);
+    try {
+      while (run.state.time < 0.5 * (1 << k) - 1e-9) run.advance();
+    } catch (const StepFailure&) {
+      errors += " / a step fails at " + std::to_string(run.state.time) + " s";
+      break;
+    }
+    char text[40];
+    std::snprintf(text, sizeof(text), "%s%.1f", k == 0 ? "" : " / ", millimetres_off(run, reference.tips[k]));
+    errors += text;
   }
-  std::printf(
-      "drop     E %-6g %-14s dt %g s: %.1f / %.1f / %.1f mm off at 0.5 / 1 / 2 s, %.0f us/step, %.1f "
-      "tangents\n",
-      reference.young_modulus, integrator_name(integrator), dt, errors[0], errors[1], errors[2],
-      1e6 * run.seconds / run.steps, static_cast<double>(run.tangents) / run.steps);
+  std::printf("drop     E %-6g %-14s dt %g s: %s mm off at 0.5 / 1 / 2 s, %.0f us/step, %.1f tangents\n",
+              reference.young_modulus, integrator_name(integrator), dt, errors.c_str(),
+              1e6 * run.seconds / run.steps, static_cast<double>(run.tangents) / run.steps);
+  std::fflush(stdout);
 }
 
 void rest(const Reference& reference) {
@@ -152,6 +159,7 @@ void capstan_friction(double wrap, double dt) {
   spec.density = 1000;
   spec.rest = RodRest::straight;
   spec.pinned_nodes = {0};
+  spec.mask_bits = 0;  // its ends pass through each other at a whole turn; the post sees its group
   Scene scene = scene_with_friction(mu);
   scene.options.gravity.setZero();
   ShapeInstance shape;
