@@ -108,7 +108,7 @@ TEST(RodPulley, ABeltRunsToTheMiddleOfACrown) {
     EXPECT_NEAR(run.state.v[1], run.state.v[0], 0.08 * run.state.v[0]);  // it takes the drum along
     return mean;
   };
-  EXPECT_LT(run_belt(nullptr), 0.0175);
+  EXPECT_LT(run_belt(nullptr), 0.0185);  // of 0.02 at the start
   const Shape flat = Cylinder{0.03, 0.08};
   EXPECT_NEAR(run_belt(&flat), 0.02, 2e-4);
 }
