@@ -256,10 +256,16 @@ const std::vector<Experiment>& all_experiments() {
        "the "
        "slower the taller; alternating directions with Newton's method at the end are not.",
        ncp_solvers},
-      {"filaments", "Knots, rings and an entangling gripper", "Li and Chou, Table I, figures 1, 7 and 9",
-       "Ropes with knots are pulled tight and never pass through themselves; the cost of a chain of rings is "
-       "linear in their number; filaments curl up around a tree of sticks, to lift it.",
-       filaments},
+      {"knots", "Knots pulled tight", "Li and Chou V-B, Table I, figures 1 and 4",
+       "Ropes with knots of unknotting number 1 to 4 are pulled tight at 0.8 m/s and never pass through "
+       "themselves; a chain of capsules with springs is beside them.",
+       knots},
+      {"ring_chain", "A chain of rings", "Li and Chou V-F, Table I, figures 4 and 9",
+       "Closed rods hang in one another by contact alone, and stay; the cost is linear in their number.",
+       ring_chain},
+      {"filament_gripper", "An entangling gripper", "Li and Chou V-D, Table I, figures 4 and 7",
+       "Twelve filaments curl up around a tree of sticks, each in a direction of its own, and lift it.",
+       filament_gripper},
   };
   return list;
 }

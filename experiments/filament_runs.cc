@@ -7,11 +7,10 @@
 #include <ctime>
 #include <memory>
 #include <random>
+#include <vector>
 
 #include "capstan/io/read.h"
 #include "capstan/model/add_rod.h"
-#include "capstan/step/step.h"
-#include "tests/support/knots.h"
 
 namespace capstan::experiments {
 namespace {
@@ -22,42 +21,28 @@ double cpu_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-Scene filament_scene(double friction, double stiffness) {
-  Scene scene;
-  Material material;
-  material.name = "default";
-  material.friction = friction;
-  material.stiffness = 2 * stiffness;  // of two surfaces in series
-  scene.materials = {material};
-  return scene;
+// How often one closed line winds around another: half the sum of the signs of their crossings, seen askew
+// along z.
+int linking_number(const std::vector<Vec3>& a, const std::vector<Vec3>& b) {
+  const Vec3 z = Vec3(0.1234, 0.2311, 1).normalized(), x = Vec3(z.z(), 0, -z.x()).normalized(),
+             y = cross(z, x);
+  const auto seen = [&](const Vec3& p) { return Vec3(x.dot(p), y.dot(p), z.dot(p)); };
+  const auto area = [](const Vec3& u, const Vec3& v) { return u.x() * v.y() - u.y() * v.x(); };
+  int sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Vec3 p = seen(a[i]), e = seen(a[(i + 1) % a.size()]) - p;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const Vec3 r = seen(b[j]), f = seen(b[(j + 1) % b.size()]) - r, d = r - p;
+      const double size = area(e, f);
+      if (size == 0) continue;
+      const double s = area(d, f) / size, t = area(d, e) / size;
+      if (s < 0 || s >= 1 || t < 0 || t >= 1) continue;
+      const bool is_over = p.z() + s * e.z() > r.z() + t * f.z();
+      sum += (size > 0) == is_over ? 1 : -1;
+    }
+  }
+  return sum / 2;
 }
-
-struct Filaments {
-  Model model;
-  State state;
-  Workspace workspace;
-  StepOptions options;
-
-  Filaments(const Scene& scene, double dt) : model(compile(scene)) {
-    options = step_options(model);
-    options.dt = dt;
-    options.judge = false;
-  }
-  void begin() {
-    state = initial_state(model);
-    workspace = make_workspace(model);
-  }
-  void advance(FilamentCost* cost) {
-    const double start = cpu_seconds();
-    const Report report = step(model, options, {}, &state, &workspace);
-    cost->seconds += cpu_seconds() - start;
-    cost->dt = options.dt;
-    ++cost->steps;
-    cost->contacts += report.contacts;
-    cost->most_contacts = std::max(cost->most_contacts, report.contacts);
-    cost->tangents += report.free_motion_iterations;
-  }
-};
 
 // Sizes, densities and friction are those of the authors' code, whose branches are as thick and long as the
 // trunk. The palm is lowered from above the tree.
@@ -102,33 +87,61 @@ std::string FilamentCost::text() const {
                      microseconds(), rate(), contacts / steps, most_contacts, tangents / steps);
 }
 
-KnotRun tighten_knot(int crossings, double dt) {
-  Scene scene = filament_scene(0, 1e5);
-  scene.options.gravity.setZero();
-  Filaments run(scene, dt);
-  constexpr int kEdges = 300;
-  const auto rod = std::make_shared<Rod>(test::knot_rod(crossings, kEdges));
-  add_rod("rope", rod, 0, &run.model);
-  run.begin();
-  run.state.v[0] = -0.4;
-  run.state.v[4 * kEdges] = 0.4;
-  KnotRun knot;
-  try {
-    while (run.state.time < 0.7 && knot.pull < 10) {
-      run.advance(&knot.cost);
-      std::vector<Vec3> nodes;
-      for (int i = 0; i <= kEdges; ++i) nodes.push_back(Rod::node(run.state.q, i));
-      const test::KnotInvariants is = test::calc_invariants(nodes);
-      knot.keeps_knot = is.casson == (crossings * crossings - 1) / 8 && is.determinant == crossings;
-      knot.pull = rod->tension(run.state.q, 0);
-      knot.is_tight = knot.is_tight || knot.pull > 1;
-      if (!knot.keeps_knot) break;
-    }
-  } catch (const std::exception& failure) {
-    knot.failure = failure.what();
+void FilamentCost::add(const Report& report, double step_size, double taken) {
+  seconds += taken;
+  dt = step_size;
+  ++steps;
+  contacts += report.contacts;
+  most_contacts = std::max(most_contacts, report.contacts);
+  tangents += report.free_motion_iterations;
+  stages.free_motion += report.times.free_motion;
+  stages.collide += report.times.collide;
+  stages.assemble += report.times.assemble;
+  stages.solve += report.times.solve;
+  stages.advance += report.times.advance;
+}
+
+Table stage_table(const std::vector<std::pair<std::string, FilamentCost>>& runs) {
+  Table table{"stages",
+              "Which part of the time of a step each stage has [%] (figure 4)",
+              {"run", "free motion", "collision", "assembly", "solver", "the rest"},
+              {}};
+  for (const auto& [name, cost] : runs) {
+    const auto share = [&, all = cost.stages.total()](double part) {
+      return fmt::format("{:.0f}", 100 * part / all);
+    };
+    const StepTimes& t = cost.stages;
+    table.rows.push_back(
+        {name, share(t.free_motion), share(t.collide), share(t.assemble), share(t.solve), share(t.advance)});
   }
-  knot.time = run.state.time;
-  return knot;
+  return table;
+}
+
+Scene filament_scene(double friction, double stiffness) {
+  Scene scene;
+  Material material;
+  material.name = "default";
+  material.friction = friction;
+  material.stiffness = 2 * stiffness;  // of two surfaces in series
+  scene.materials = {material};
+  return scene;
+}
+
+Filaments::Filaments(const Scene& scene, double dt) : model(compile(scene)) {
+  options = step_options(model);
+  options.dt = dt;
+  options.judge = false;
+}
+
+void Filaments::begin() {
+  state = initial_state(model);
+  workspace = make_workspace(model);
+}
+
+void Filaments::advance(FilamentCost* cost) {
+  const double start = cpu_seconds();
+  const Report report = step(model, options, {}, &state, &workspace);
+  cost->add(report, options.dt, cpu_seconds() - start);
 }
 
 RingRun hang_rings(int count, double dt, double settle, double rest) {
@@ -151,13 +164,39 @@ RingRun hang_rings(int count, double dt, double settle, double rest) {
     add_rod("ring" + std::to_string(k), std::make_shared<Rod>(ring), 0, &run.model);
   }
   run.begin();
+  const int first = static_cast<int>(run.model.objects.size()) - count;
   RingRun rings;
   const auto end = [&] { return Vec3(run.state.q.segment<3>(run.model.objects.back().q_begin)); };
+  const auto ring = [&](int k) {
+    std::vector<Vec3> nodes;
+    for (int i = 0; i < kEdges; ++i)
+      nodes.push_back(run.state.q.segment<3>(run.model.objects[first + k].q_begin + 4 * i));
+    return nodes;
+  };
+  const auto look = [&](double* next) {
+    if (run.state.time < *next) return;
+    *next += 0.1;
+    for (int k = 0; k + 1 < count && rings.stays_linked; ++k)
+      rings.stays_linked = std::abs(linking_number(ring(k), ring(k + 1))) == 1;
+  };
   try {
-    while (run.state.time < settle) run.advance(&rings.falling);
+    double next_look = 0;
+    while (run.state.time < settle) {
+      run.advance(&rings.falling);
+      look(&next_look);
+    }
     const Vec3 before = end();
-    while (run.state.time < settle + rest) run.advance(&rings.resting);
-    rings.moved = (end() - before).norm();
+    double next_second = settle;
+    while (run.state.time < settle + rest) {
+      run.advance(&rings.resting);
+      look(&next_look);
+      rings.moved = (end() - before).norm();
+      if (run.state.time < next_second) continue;
+      next_second += 1;
+      rings.most_moved = std::max(rings.most_moved, rings.moved);
+    }
+    rings.most_moved = std::max(rings.most_moved, rings.moved);
+    rings.speed = run.state.v.cwiseAbs().maxCoeff();
   } catch (const std::exception& failure) {
     rings.failure = failure.what();
   }

@@ -20,6 +20,8 @@ Result no_ghosts(const Run& run);
 Result no_slip_grasp(const Run& run);
 Result rigid_models(const Run& run);
 Result ncp_solvers(const Run& run);
-Result filaments(const Run& run);
+Result knots(const Run& run);
+Result ring_chain(const Run& run);
+Result filament_gripper(const Run& run);
 
 }  // namespace capstan::experiments
