@@ -14,8 +14,8 @@
 // M (Q - 1) u; so I d = sum (x_f - x) x M (Q - 1) u. It is known before the step, and A and the potential
 // have nothing of it but a force.
 // What is left for a body that nothing touches, of the order of its vibration, balance() takes away after
-// the step. Contacts then turn a body by where they are at the end of the step, with which a soft wheel
-// rolls on as a rigid one does.
+// the step; and for one that touches only what moves (step/relinearize.h). Contacts with the world turn a
+// body by where they are at the end of the step, with which a soft wheel rolls on as a rigid one does.
 #pragma once
 
 #include "capstan/physics/physics.h"

@@ -227,7 +227,7 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   if (sticking_bias_W.isZero(0)) sticking_bias.z() = calc_slipping_bias(i);
   // Others have their gap from where they lead.
   if (contacts.kind[i] != ContactKind::touching && contacts.kind[i] != ContactKind::ahead)
-    sticking_bias.z() = 0;
+    sticking_bias.z() = -calc_spin_rate(i);
   if (lean.any) sticking_bias.z() = lean.gap_rate;
   in.bias = R.transpose() * (surface_velocity(contacts.shape_b[i], contacts.p_WC[i]) -
                              surface_velocity(contacts.shape_a[i], contacts.p_WC[i]));

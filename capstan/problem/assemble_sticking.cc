@@ -149,6 +149,23 @@ double Assembler::calc_slipping_bias(int i) const {
   return (motion.scratch->is_staggered ? 0.5 * dt : dt) * std::min(1.0, 2 * (1 - bend.turn)) * along;
 }
 
+// At what rate spins about the axes of bodies of revolution seem to open the gap of a contact that lies where
+// the axes will be: they do not (dynamics/free_turn.h), but J has the axes of the beginning.
+double Assembler::calc_spin_rate(int i) const {
+  if (!has_spinners(motion)) return 0;
+  const auto rate = [&](int link) {
+    if (link == 0 || !is_tree(link)) return 0.0;
+    const int t = tree_of(link);
+    if (motion.scratch->spinners[t].across == 0) return 0.0;
+    const Link& root = model.links[model.trees[t].link_begin];
+    const Transform& X_WL = motion.placement.X_WL[link];
+    const Vec3 turn = motion.v_star.segment<3>(model.trees[t].dof_end - 3);
+    const Vec3 spin = root.X_PL.R * (turn - calc_led_turn(model, motion, dt, t, turn));
+    return contacts.normal[i].dot(cross(spin, Vec3(contacts.p_WC[i] - X_WL.p - X_WL.R * root.com)));
+  };
+  return rate(contacts.link_b[i]) - rate(contacts.link_a[i]);
+}
+
 // The same as for several, for a contact whose group has no other: those of two rigid bodies still share it.
 Vec3 Assembler::calc_sticking_bias(int i) const {
   int begin = i, end = i + 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capstan/laws/contact_laws.h"
+#include "capstan/physics/rod.h"
 
 namespace capstan {
 namespace {
@@ -277,7 +278,11 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
     correct_tangent(step, i, newton->v, motion);
-    if (among_movers[i] != 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
+    // Where arms are not those of the beginning, the two sides of a contact have others; contacts of rods act
+    // at the end of the step (problem/assemble_lean.cc).
+    const bool is_rod = dynamic_cast<const Rod*>(step.model.objects[i].physics.get()) != nullptr;
+    const bool is_told = newton->islands.of_object[i] < 0 || (step.scheme.theta_vq == 1 && !is_rod);
+    if (is_told && among_movers[i] != 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
       balance_object(step, i, impulses, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
     motion->residual = std::max(motion->residual, own.residual);

@@ -289,7 +289,7 @@ TEST(Run, SpinsThatAStepCannotFollowAreTold) {
     return folder.capstan("run top.yaml --dt " + dt).err;
   };
   const std::string box = "type: box, size: [0.2, 0.2, 0.1]", ball = "type: sphere, radius: 0.05";
-  const std::string disc = "type: cylinder, radius: 0.1, length: 0.1";
+  const std::string disc = "type: cylinder, radius: 0.05, length: 0.1";
   EXPECT_HAS(run(box, "0.005"), "warning: body 'top' turns by 1.5 rad in a step");
   EXPECT_EQ(run(box, "0.001").find("rad in a step"), std::string::npos);
   EXPECT_EQ(run(disc, "0.005").find("rad in a step"), std::string::npos);

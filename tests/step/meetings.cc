@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 
+#include "capstan/dynamics/free_turn.h"
 #include "capstan/geometry/collide.h"
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
@@ -170,7 +171,10 @@ void try_pair(Random& random, ContactLaw law, bool verbose, int number, Counts* 
 
   // The twin: free motion of the step.
   const VecX& v = s.workspace.motion.v_star;
-  const auto set = [&](Motion1* m, int k) { m->v = v.segment<3>(k), m->w = v.segment<3>(k + 3); };
+  const auto set = [&](Motion1* m, int k) {
+    m->v = v.segment<3>(k);
+    m->w = calc_led_turn(s.model, s.workspace.motion, dt, k / 6, v.segment<3>(k + 3));
+  };
   if (!is_fixed) set(&a, 0);
   set(&b, is_fixed ? 0 : 6);
   const double least = least_distance(A, a, B, b, dt, kSubsteps);
