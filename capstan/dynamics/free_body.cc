@@ -30,18 +30,20 @@ void calc_free_body(const Model& model, const State& state, const VecX& force, d
 
   const Mat3 R = F.transpose() * motion->placement.X_WL[tree.link_begin].R;  // body axes to those of the dofs
   Mat3 I;
-  char& is_free_turn = motion->scratch->turns_freely[t];
-  is_free_turn = turns_freely(model, state, dt, *motion, t);
+  FreeTurn& free_turn = motion->scratch->turns_freely[t];
+  free_turn = find_free_turn(model, state, dt, *motion, t);
   if (is_isotropic(link.inertia)) {
     I = link.inertia;
     motion->v_star.segment<3>(iw) = w0 + dt / I(0, 0) * force.segment<3>(iw);
   } else {
     I = R * link.inertia * R.transpose();
     const Vec3 w = R.transpose() * w0, L = link.inertia * w, n = R.transpose() * force.segment<3>(iw);
-    if (is_free_turn != 0) {
+    if (free_turn != FreeTurn::none) {
       Vec3 g;
       motion->v_star.segment<3>(iw) =
-          R * calc_mean_turn(link.inertia, motion->scratch->spinners[t], L + dt * n, dt, &g);
+          R * calc_mean_turn(link.inertia,
+                             free_turn == FreeTurn::spin ? motion->scratch->spinners[t] : Spinner{},
+                             L + dt * n, dt, &g);
       motion->scratch->turn.segment<3>(iw) = R * g;
     } else {
       const Vec3 inverse = link.inertia.diagonal().cwiseInverse();  // for the guess, near enough for any body

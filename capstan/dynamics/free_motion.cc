@@ -274,7 +274,7 @@ Motion make_motion(const Model& model) {
                   &s.M_dv, &s.turn}) {
     *x = VecX::Zero(nv);
   }
-  s.turns_freely.assign(model.trees.size(), 0);
+  s.turns_freely.assign(model.trees.size(), FreeTurn::none);
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
     s.spinners.push_back(find_spinner(model, t));
     if (s.spinners[t].across != 0) s.with_spinners.push_back(t);
@@ -314,7 +314,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     }
     if (all_are(scope.asleep, b)) {
       b.of(motion->v_star).setZero();
-      std::fill(s.turns_freely.begin() + b.tree_begin, s.turns_freely.begin() + b.tree_end, char{0});
+      std::fill(s.turns_freely.begin() + b.tree_begin, s.turns_freely.begin() + b.tree_end, FreeTurn::none);
       b.iterations = 0;
       b.residual = 0;
       b.converged = true;

@@ -13,6 +13,7 @@ namespace capstan {
 namespace {
 
 constexpr double kLargestTurn = 1;       // [rad] in a step
+constexpr double kSlowSpin = 0.3;        // [rad] in a step
 constexpr double kSmallestTurn = 1e-11;  // [rad] in a step: what turns less has g = 0
 constexpr double kSame = 1e-9;           // moments, directions and lengths of a body of revolution
 
@@ -54,7 +55,11 @@ Mat3 start_axes(const Model& model, const Motion& motion, int t) {
 }
 
 bool is_spinner(const Motion& motion, int t) {
-  return motion.scratch->turns_freely[t] != 0 && motion.scratch->spinners[t].across != 0;
+  return motion.scratch->turns_freely[t] == FreeTurn::spin;
+}
+
+Spinner spinner_of(const Motion& motion, int t) {
+  return is_spinner(motion, t) ? motion.scratch->spinners[t] : Spinner{};
 }
 
 // Where the axis is that a turn by `angle` leads to, less where it was.
@@ -84,12 +89,15 @@ Spinner find_spinner(const Model& model, int t) {
   return spinner;
 }
 
-bool turns_freely(const Model& model, const State& state, double dt, const Motion& motion, int t) {
-  if (!motion.scratch->is_staggered || !can_turn_freely(model, t)) return false;
+FreeTurn find_free_turn(const Model& model, const State& state, double dt, const Motion& motion, int t) {
+  if (!motion.scratch->is_staggered || !can_turn_freely(model, t)) return FreeTurn::none;
   const Vec3 w = state.v.segment<3>(model.trees[t].dof_end - 3);
   const Spinner& spinner = motion.scratch->spinners[t];
-  if (spinner.across == 0) return dt * w.norm() <= kLargestTurn;
-  return dt * cross(w, Vec3(start_axes(model, motion, t) * spinner.axis)).norm() <= kLargestTurn;
+  const double angle = dt * w.norm();
+  if (spinner.across == 0 || angle <= kSlowSpin)
+    return angle <= kLargestTurn ? FreeTurn::mean : FreeTurn::none;
+  const Vec3 axis = start_axes(model, motion, t) * spinner.axis;
+  return dt * cross(w, axis).norm() <= kLargestTurn ? FreeTurn::spin : FreeTurn::none;
 }
 
 Vec3 calc_mean_turn(const Mat3& I, const Spinner& spinner, const Vec3& L, double dt, Vec3* g) {
@@ -169,8 +177,8 @@ void forget_spinners(const std::vector<int>& trees, Motion* motion) {
 
 void begin_free_turn(const Model& model, const State& state, double dt, int t, Motion* motion) {
   Motion::Scratch& s = *motion->scratch;
-  s.turns_freely[t] = turns_freely(model, state, dt, *motion, t);
-  if (s.turns_freely[t] == 0) return;
+  s.turns_freely[t] = find_free_turn(model, state, dt, *motion, t);
+  if (s.turns_freely[t] == FreeTurn::none) return;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
@@ -178,12 +186,12 @@ void begin_free_turn(const Model& model, const State& state, double dt, int t, M
   const Vec3 w1 = R.transpose() * motion->v_star.segment<3>(iw);  // has L where it leads
   const Mat3 turn = rotation_matrix(quat_exp(dt * w1));
   Vec3 L = turn * (root.inertia * (turn.transpose() * w1)), g = Vec3::Zero();
-  if (s.spinners[t].across != 0 && s.tau.segment<6>(iv).isZero(0)) {  // it may turn too far for that
+  if (is_spinner(*motion, t) && s.tau.segment<6>(iv).isZero(0)) {  // it may turn too far for that
     const Vec3 force = s.external.segment<3>(iv), torque = s.external.segment<3>(iw);
     L = root.inertia * (R.transpose() * state.v.segment<3>(iw)) +
         dt * (R.transpose() * torque - cross(root.com, Vec3(R.transpose() * force)));
   }
-  const Vec3 w = R * calc_mean_turn(root.inertia, s.spinners[t], L, dt, &g);
+  const Vec3 w = R * calc_mean_turn(root.inertia, spinner_of(*motion, t), L, dt, &g);
   motion->v_star.segment<3>(iv) += cross(Vec3(motion->v_star.segment<3>(iw) - w), Vec3(R * root.com));
   motion->v_star.segment<3>(iw) = w;
   s.turn.segment<3>(iw) = R * g;
@@ -192,13 +200,13 @@ void begin_free_turn(const Model& model, const State& state, double dt, int t, M
 double center_free_turn(const Model& model, double dt, int t, const VecX& v, Motion* motion) {
   constexpr double kEnough = 1e-8;
   const Motion::Scratch& s = *motion->scratch;
-  if (s.turns_freely[t] == 0) return 0;
+  if (s.turns_freely[t] == FreeTurn::none) return 0;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Mat3 R = start_axes(model, *motion, t);
   const Vec3 w = v.segment<3>(tree.dof_begin + 3), before = free_turn(model, *motion, t);
   Vec3 g;
-  calc_mean_turn(root.inertia, s.spinners[t], root.inertia * (R.transpose() * (w - before)), dt, &g);
+  calc_mean_turn(root.inertia, spinner_of(*motion, t), root.inertia * (R.transpose() * (w - before)), dt, &g);
   const double change = (R * g - before).norm();
   if (!(change > kEnough * w.norm())) return 0;
   set_free_turn(model, t, R * g, motion);
@@ -206,12 +214,12 @@ double center_free_turn(const Model& model, double dt, int t, const VecX& v, Mot
 }
 
 Vec3 free_turn(const Model& model, const Motion& motion, int t) {
-  if (motion.scratch->turns_freely[t] == 0) return Vec3::Zero();
+  if (motion.scratch->turns_freely[t] == FreeTurn::none) return Vec3::Zero();
   return motion.scratch->turn.segment<3>(model.trees[t].dof_end - 3);
 }
 
 void set_free_turn(const Model& model, int t, const Vec3& g, Motion* motion) {
-  if (motion->scratch->turns_freely[t] == 0) return;
+  if (motion->scratch->turns_freely[t] == FreeTurn::none) return;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;
@@ -224,7 +232,7 @@ void set_free_turn(const Model& model, int t, const Vec3& g, Motion* motion) {
 
 void end_free_turn(const Model& model, const VecX& q1, double dt, int t, const Motion& motion, VecX* v) {
   const Motion::Scratch& s = *motion.scratch;
-  if (s.turns_freely[t] == 0) return;
+  if (s.turns_freely[t] == FreeTurn::none) return;
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const int iv = tree.dof_begin, iw = iv + 3;

@@ -12,8 +12,9 @@
 // flight, and a top on the floor neither falls nor rises by the step's doing. Where impulses change the
 // velocity by dw, w is off by dt |w| |dw| / 2 at most: second order where nothing is hit.
 //
-// Bodies of revolution may spin fast about an axis e that moves slowly. Free, such a body turns at
-// W = L / I_across and in that about its axis, and each of the two stays as it is, however fast:
+// Bodies of revolution may spin fast, by more than 0.3 rad in a step, about an axis e that moves slowly.
+// Free, such a body turns at W = L / I_across and in that about its axis, and each of the two stays as it is,
+// however fast:
 //
 //   R1 = exp(dt W) R0 exp(dt s e_body),   s = (1 - I_along / I_across) e . I0^-1 L,   e1 = exp(dt W) e
 //
@@ -36,8 +37,10 @@ struct Spinner {
 };
 Spinner find_spinner(const Model& model, int tree);
 
-// Whether the tree is a body that turns freely, and slowly enough.
-bool turns_freely(const Model& model, const State& state, double dt, const Motion& motion, int tree);
+// How a tree turns: not freely, or too fast; by its mean angular velocity; or as a body of revolution that
+// spins by more than 0.3 rad in a step. (The mean is better below: what rolls sees its friction at the mean.)
+enum class FreeTurn : char { none, mean, spin };
+FreeTurn find_free_turn(const Model& model, const State& state, double dt, const Motion& motion, int tree);
 
 // The mean angular velocity of a body with the momentum L where a step begins, and its g: all in the axes
 // that the body has there.

@@ -53,16 +53,16 @@ struct Motion::Scratch {
   TreeWorkspace tree;
   DerivativesWorkspace derivatives;
   ForceGradient gradient;
-  VecX q, v, v_vq, a;              // where the residual is evaluated
-  VecX tau, inverse, external;     // k_1, ID, external forces
-  VecX M;                          // mass matrix at q^theta
-  VecX m, m_trial, v_trial, dv;    // residuals and steps
-  VecX M_dv;                       // in calc_residual
-  std::vector<char> turns_freely;  // [trees] and by how much more than its impulses (free_turn.h): g
-  VecX turn;                       // [dofs]
-  std::vector<Spinner> spinners;   // [trees]
-  std::vector<int> with_spinners;  // trees that have one
-  std::vector<MatX> jacobian;      // [trees] of m, for the implicit schemes
+  VecX q, v, v_vq, a;                  // where the residual is evaluated
+  VecX tau, inverse, external;         // k_1, ID, external forces
+  VecX M;                              // mass matrix at q^theta
+  VecX m, m_trial, v_trial, dv;        // residuals and steps
+  VecX M_dv;                           // in calc_residual
+  std::vector<FreeTurn> turns_freely;  // [trees] and by how much more than its impulses (free_turn.h): g
+  VecX turn;                           // [dofs]
+  std::vector<Spinner> spinners;       // [trees]
+  std::vector<int> with_spinners;      // trees that have one
+  std::vector<MatX> jacobian;          // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
 };

@@ -41,7 +41,7 @@ double scale_of_energy(const Model& model, const Motion& motion, double dt, cons
   trees.clear();
   for (int t = 0; t < static_cast<int>(model.trees.size()); ++t)
     if (is_hit(t)) trees.push_back(t);
-  const auto turns = [&](int t) { return motion.scratch->turns_freely[t] != 0; };
+  const auto turns = [&](int t) { return motion.scratch->turns_freely[t] != FreeTurn::none; };
   if (trees.empty() || std::none_of(trees.begin(), trees.end(), turns)) return 1;
   for (const int t : trees) {
     const Link& root = model.links[model.trees[t].link_begin];
