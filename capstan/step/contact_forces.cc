@@ -52,6 +52,10 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
                          : region(problem.options.law, problem.options.normal_law, problem.contacts[i], v);
       if (f.region == ContactRegion::sliding && f.slip_W.norm() < kVisibleSlip)
         f.region = ContactRegion::sticking;
+      // Without friction a law tells the two not apart.
+      if (f.region == ContactRegion::sticking && contacts.material[i].friction == 0 &&
+          f.slip_W.norm() >= kVisibleSlip)
+        f.region = ContactRegion::sliding;
     }
   }
   forces->resize(contacts.size() - num_turning);
