@@ -142,7 +142,7 @@ bodies:
 }
 
 // A leaning disc that spins about the vertical and falls over on ice: its rim comes down elsewhere in each
-// step, with a contact where it will be. A stranger's scene, in which it sank 36 mm.
+// step, with a contact where it will be. Where such a contact sees the spin as opening, it sinks by 36 mm.
 TEST(Turns, ALeaningDiscThatSpinsDoesNotSink) {
   for (const double spin : {40.0, 60.0}) {
     for (const double dt : {0.002, 0.005, 0.01}) {
