@@ -25,7 +25,7 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
   int num_turning = 0;  // so far
   for (const ConstraintGroup& group : problem.groups) {
     if (group.contact_begin == group.contact_end) continue;
-    const Vec6 U = problem.calc_motion(group, w.newton.v);
+    const Vec6 U = problem.calc_motion(group, w.v_solved);
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       if (!problem.is_point(i)) {
         add_torque(w, i, &(*forces)[i - ++num_turning]);

@@ -162,6 +162,7 @@ Report take_step(const Model& model, const StepOptions& options, const Input& in
     run.report.judge = calc_residual(w->problem, w->contacts, answer(*w), &w->judge);
   run.report.times.judge += run.watch.lap();
 
+  w->v_solved = w->newton.v;
   advance(run, run.scope().threads, &w->next);
   check_finite(model, *state, w->next, options.dt);
   if (options.fail_if_not_converged) check_solver(model, *state, w->newton.islands, run.report.solver);

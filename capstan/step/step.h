@@ -59,6 +59,7 @@ struct Workspace {
   RelinearizeWorkspace relinearize;
   VecX v_moving;                       // [dofs] that moves positions, where it is not the state's
   VecX v_led;                          // [dofs] that moves surfaces (dynamics/free_turn.h), likewise
+  VecX v_solved;                       // [dofs] the solver's; the state's is told at the end of the step
   std::vector<Vec3> contact_velocity;  // [contacts] before the step, for schemes that move along a mean:
   std::vector<char> is_stopped;        // [objects] by a contact, which moves along the new velocities
   std::vector<int> tied_trees;         // by rigid constraints

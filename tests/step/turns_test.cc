@@ -8,6 +8,7 @@
 
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/math/rotation.h"
+#include "capstan/step/contact_forces.h"
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
@@ -309,6 +310,36 @@ TEST(Turns, TheMeanTurnIsThatOfEulersEquations) {
   const double coarse = error(0.1), fine = error(0.05);
   EXPECT_LT(coarse, 0.02);
   EXPECT_NEAR(std::log2(coarse / fine), 3, 0.2);
+}
+
+// A disc that rolls in a circle sticks: its slip is that of the step, not of the velocities after it.
+TEST(Turns, WhatRollsIsToldToStick) {
+  for (const double dt : {0.001, 0.005}) {
+    Simulation run(scene_of(R"(
+materials: [{name: default, friction: 0.5}]
+shapes: [{type: plane}]
+bodies:
+  - name: disc
+    pose: {position: [0, 0, 0.0971], rpy_deg: [70, 0, 0]}
+    joint: {type: free, initial_velocity: [0.9, 0, 0, 0, 3, 8]}
+    shape: {type: cylinder, radius: 0.1, length: 0.02, mass: 1}
+)"),
+                   dt, ContactLaw::coulomb);
+    run.go(0.3);  // it has stopped slipping
+    std::vector<ContactForce> forces;
+    int pushing = 0, sliding = 0;
+    for (double t = 0; t < 0.4; t += dt) {
+      run.go(dt);
+      calc_contact_forces(run.workspace, &forces);
+      for (const ContactForce& f : forces) {
+        if (!(f.normal_force > 0)) continue;
+        ++pushing;
+        sliding += f.region == ContactRegion::sliding && f.friction_W.norm() < 0.45 * f.normal_force;
+      }
+    }
+    EXPECT_GT(pushing, 0.3 / dt);
+    EXPECT_EQ(sliding, 0) << dt;
+  }
 }
 
 }  // namespace
