@@ -116,7 +116,11 @@ Vec3 calc_mean_turn(const Mat3& I, const Spinner& spinner, const Vec3& L, double
 }
 
 Vec3 calc_spin(const Model& model, const Motion& motion, int t, const Vec3& w) {
-  if (!is_spinner(motion, t)) return Vec3::Zero();
+  return is_spinner(motion, t) ? calc_idle_spin(model, motion, t, w) : Vec3(Vec3::Zero());
+}
+
+Vec3 calc_idle_spin(const Model& model, const Motion& motion, int t, const Vec3& w) {
+  if (motion.scratch->spinners[t].across == 0) return Vec3::Zero();
   const Vec3 axis = start_axes(model, motion, t) * motion.scratch->spinners[t].axis;
   return axis.dot(w) * axis;
 }

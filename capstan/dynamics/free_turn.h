@@ -49,6 +49,8 @@ Vec3 calc_mean_turn(const Mat3& inertia, const Spinner& spinner, const Vec3& L, 
 // The part of w about the axis of a tree that turns freely and is a body of revolution, in the axes of the
 // dofs; else zero.
 Vec3 calc_spin(const Model& model, const Motion& motion, int tree, const Vec3& w);
+// The same of any free body of revolution, however slowly it spins: what moves no surface.
+Vec3 calc_idle_spin(const Model& model, const Motion& motion, int tree, const Vec3& w);
 // Of a body that turns at w in a step, the angular velocity that leads where its surface is when it ends: of
 // a body of revolution that of the least turn which brings its axis there. All in the axes of the dofs.
 Vec3 calc_led_turn(const Model& model, const Motion& motion, double dt, int tree, const Vec3& w);

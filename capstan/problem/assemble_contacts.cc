@@ -138,6 +138,17 @@ bool Assembler::is_face(int shape, int link, const Vec3& normal) const {
   }
 }
 
+// [m/s] of a point of a link where its surface leads: without the spin of a body of revolution.
+Vec3 Assembler::way_of_surface(int link, const Vec3& p_W) const {
+  const Vec6 V = link_motion(link, p_W);
+  if (link == 0 || !is_tree(link)) return V.tail<3>();
+  const Link& root = model.links[model.trees[tree_of(link)].link_begin];
+  const Transform& X_WL = motion.placement.X_WL[link];
+  const Mat3& F = root.X_PL.R;
+  const Vec3 spin = F * calc_idle_spin(model, motion, tree_of(link), F.transpose() * V.head<3>());
+  return V.tail<3>() - cross(spin, Vec3(p_W - X_WL.p - X_WL.R * root.com));
+}
+
 // Bodies that will bounce have the arms that they have when they touch, as their impulse acts then
 // (step/bounce.h): a ball always along the normal; of others, the place on a face is where the body that
 // meets it will be.
@@ -147,7 +158,8 @@ void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
   if (!(contacts.material[i].restitution > 0 && distance > 0) || !is_tree(a) || !is_tree(b)) return;
   const int shape_a = contacts.shape_a[i], shape_b = contacts.shape_b[i];
   const Vec3 p = contacts.p_WC[i], n = contacts.normal[i];
-  const double closing = n.dot((link_motion(a, p) - link_motion(b, p)).tail<3>());
+  const Vec3 u_a = way_of_surface(a, p), u_b = way_of_surface(b, p);
+  const double closing = n.dot(u_a - u_b);
   if (!motion.scratch->is_staggered) {  // impulses act where the step begins
     if (a == 0 || b == 0 || !is_sphere(shape_a) || !is_sphere(shape_b)) return;
     *p_a -= 0.5 * distance * n;
@@ -168,8 +180,8 @@ void Assembler::shift_to_touch(int i, Vec3* p_a, Vec3* p_b) const {
     return Vec3(centre + sign * s.collider.bounding_radius * n);
   };
   const bool ball_a = is_sphere(shape_a), ball_b = is_sphere(shape_b);
-  const Vec3 told_by_a = ball_a ? arm(shape_a, a, 1) : Vec3(p + t * (link_motion(a, p).tail<3>() - v_a));
-  const Vec3 told_by_b = ball_b ? arm(shape_b, b, -1) : Vec3(p + t * (link_motion(b, p).tail<3>() - v_b));
+  const Vec3 told_by_a = ball_a ? arm(shape_a, a, 1) : Vec3(p + t * (u_a - v_a));
+  const Vec3 told_by_b = ball_b ? arm(shape_b, b, -1) : Vec3(p + t * (u_b - v_b));
   const bool face_a = is_face(shape_a, a, n), face_b = is_face(shape_b, b, n);
   const bool tells_a = ball_a || (face_b && !face_a), tells_b = ball_b || (face_a && !face_b);
   const double of_b = tells_a == tells_b ? 0.5 : tells_b ? 1 : 0;

@@ -147,6 +147,7 @@ struct Assembler {
   Vec3 calc_sticking_bias(int contact_begin, int contact_end) const;
   double calc_slipping_bias(int contact) const;
   double calc_spin_rate(int i) const;
+  Vec3 way_of_surface(int link, const Vec3& p_W) const;
 
   // --- Limits, dry friction and tendons (assemble_joints.cc) ---
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/free_turn.h"
+#include "capstan/dynamics/motion_batch.h"
 #include "capstan/laws/contact_laws.h"
 #include "capstan/step/bounce_energy.h"
 
@@ -88,13 +90,39 @@ Rebound find_rebound(const Gap& gap, const Touch& touch, double up, bool at_touc
   return {rate, rate != gap.rate ? std::clamp(-drift / (rate - gap.rate), -1.0, 1.0) : 0};
 }
 
+// [m/s] at which spins seem to open a gap.
+double spin_rate(const BounceWorkspace& w, int i) {
+  return w.v_spin.empty() ? 0.0 : w.v_spin[i].z();
+}
+
+// Velocities of contacts, and along the normal the rates of their gaps.
+void calc_gap_velocities(const Problem& problem, const VecX& v, const BounceWorkspace& w,
+                         std::vector<Vec3>* velocities) {
+  calc_contact_velocities(problem, v, velocities);
+  for (std::size_t i = 0; i < w.v_spin.size(); ++i) (*velocities)[i].z() -= w.v_spin[i].z();
+}
+
+void find_spins(const Model& model, const Motion& motion, const Problem& problem, BounceWorkspace* w) {
+  w->spin.resize(0);
+  w->v_spin.clear();
+  for (const int t : motion.scratch->with_spinners) {
+    const int first = model.trees[t].dof_end - 3;
+    const Vec3 spin = calc_idle_spin(model, motion, t, problem.v0.segment<3>(first));
+    if (spin.isZero(0)) continue;
+    if (w->spin.size() == 0) w->spin.setZero(model.num_velocities());
+    w->spin.segment<3>(first) = spin;
+  }
+  if (w->spin.size() > 0) calc_contact_velocities(problem, w->spin, &w->v_spin);
+}
+
 // A contact that wants to be left at rate `after`.
-ContactData make_impact(const Problem& problem, int i, double before, double after) {
+ContactData make_impact(const Problem& problem, int i, double before, double after, double spin_rate) {
   using Law = RegularizedLagged<KelvinVoigt>;
   const ContactData& from = problem.contacts[i];
   const Vec3 mass = problem.contact_mass[i];
   ContactData d;
-  d.bias = Vec3(from.bias.x(), from.bias.y(), 0);  // rates of gaps are told without what changes them besides
+  // Rates of gaps are told without what changes them besides.
+  d.bias = Vec3(from.bias.x(), from.bias.y(), -spin_rate);
   d.normal = problem.is_point(i) ? NormalData{after, kStiffness * mass.z(), 0, 0} : from.normal;
   d.mu_xx = from.mu_xx, d.mu_xy = from.mu_xy, d.mu_yy = from.mu_yy;
   const double mu = std::max(from.mu_xx, from.mu_yy);
@@ -150,7 +178,8 @@ void make_round(const Problem& problem, const BounceWorkspace& w, int part,
     round->groups.back().contact_begin = static_cast<int>(round->contacts.size());
     for (; next < w.impacts.size() && w.impacts[next].group == g; ++next) {
       const BounceWorkspace::Impact& x = w.impacts[next];
-      round->contacts.push_back(make_impact(problem, x.contact, x.before, x.after[part]));
+      round->contacts.push_back(
+          make_impact(problem, x.contact, x.before, x.after[part], spin_rate(w, x.contact)));
       round->X.push_back(problem.X[x.contact]);
       round->R_WC.push_back(problem.R_WC[x.contact]);
       round->contact_mass.push_back(problem.contact_mass[x.contact]);
@@ -347,13 +376,14 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
   if (w.newton.solvers == nullptr) w.newton = make_newton_workspace(model);
   if (!is_first) add_drift_rates(w.num_known, contacts.size(), w.drift, all_contacts, whole, &w);
   w.num_known = contacts.size();
-  calc_contact_velocities(problem, problem.v0, &w.v_before);
-  calc_contact_velocities(problem, w.v_free, &w.v_led);
+  find_spins(model, *motion, problem, &w);
+  calc_gap_velocities(problem, problem.v0, w, &w.v_before);
+  calc_gap_velocities(problem, w.v_free, w, &w.v_led);
   find_borne(model, contacts, acceleration, problem, &w);
   w.new_drift.setZero(model.num_velocities());
   int rounds = 0;
   for (; rounds < kMostRounds; ++rounds) {
-    calc_contact_velocities(problem, motion->v_star, &w.v);
+    calc_gap_velocities(problem, motion->v_star, w, &w.v);
     calc_contact_velocities(problem, w.new_drift, &w.v_drift);
     w.impacts.clear();
     for (int g = 0; g < static_cast<int>(problem.groups.size()); ++g) {
@@ -410,6 +440,8 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
       // Energy made by the impulses: that of the changed velocities, as parabolas have them, and of the
       // places to which these lead.
       calc_contact_velocities(w.problem, w.newton.v, &w.v_after);
+      for (std::size_t k = 0; k < w.impacts.size(); ++k)
+        w.v_after[k].z() -= spin_rate(w, w.impacts[k].contact);
       double work = 0, size = 0;
       for (std::size_t k = 0; k < w.impacts.size(); ++k) {
         const BounceWorkspace::Impact& x = w.impacts[k];

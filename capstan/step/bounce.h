@@ -51,6 +51,8 @@ struct BounceWorkspace {
   VecX drift, new_drift;  // [dofs] of positions in this step; of all calls (empty: none), and of the last one
   std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
   std::vector<Vec3> v_drift, v_borne;    // [contacts] of new_drift, of borne
+  VecX spin;                             // [dofs] of bodies of revolution: it moves no surface; empty: none
+  std::vector<Vec3> v_spin;              // [contacts] of spin
   std::vector<double> most_left;         // [objects] of its impacts [s]
   std::vector<Vec2> idle_sum;            // [objects] normal impulse, and its idle part
   std::vector<Vec3> v_after;             // [contacts of a round]

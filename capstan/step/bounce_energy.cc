@@ -21,8 +21,12 @@ double calc_end_energy(const Model& model, const Motion& motion, double dt, int 
   const Tree& tree = model.trees[t];
   const Link& root = model.links[tree.link_begin];
   const Mat3 R = root.X_PL.R.transpose() * motion.placement.X_WL[tree.link_begin].R;
-  const Vec3 w = v.tail<3>(), L = R * (root.inertia * (R.transpose() * (w - free_turn(model, motion, t))));
+  const Vec3 w = v.tail<3>(), w0 = w - free_turn(model, motion, t),
+             L = R * (root.inertia * (R.transpose() * w0));
   const Vec3 centre = v.head<3>() + cross(w, Vec3(R * root.com));
+  // A body of revolution that spins fast turns as it would freely: its energy stays.
+  if (motion.scratch->turns_freely[t] == FreeTurn::spin)
+    return 0.5 * (root.mass * centre.squaredNorm() + L.dot(w0));
   const Vec3 turn = calc_led_turn(model, motion, dt, t, w + drift);
   const Mat3 R1 = rotation_matrix(quat_exp(dt * turn)) * R;
   const Vec3 in_body = R1.transpose() * L;

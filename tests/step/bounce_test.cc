@@ -470,6 +470,43 @@ TEST(Bounce, NormalAndArmsAreThoseOfTheTouch) {
   }
 }
 
+// A wheel that spins on its axle and meets a wall with its rim: what spins moves no surface, so that it is
+// hit as one that does not spin, at the touch, and its spin stays.
+TEST(Bounce, AWheelThatSpinsAgainstAWall) {
+  for (const double spin : {20.0, 100.0}) {
+    for (const double dt : {0.001, 0.005, 0.01}) {
+      SCOPED_TRACE(testing::Message() << spin << " rad/s, " << dt << " s");
+      const Vec3 axis(0.46984631, -0.34202014, 0.81379768);
+      const Vec3 w = spin * axis;
+      Simulation run(scene_of(fmt::format(R"(
+options: {{gravity: [0, 0, 0]}}
+materials: [{{name: default, friction: 0, restitution: 0.5}}]
+shapes: [{{type: plane, z_axis: [-1, 0, 0], position: [0.5, 0, 0]}}]
+bodies:
+  - name: wheel
+    pose: {{position: [0, 0, 0], rpy_deg: [20, 30, 0]}}
+    joint: {{type: free, initial_velocity: [1, 0, 0, {}, {}, {}]}}
+    shapes:
+      - {{type: cylinder, radius: 0.1, length: 0.02, mass: 1}}
+      - {{type: capsule, radius: 0.01, from: [0, 0, -0.12], to: [0, 0, 0.12], mass: 0.1}}
+)",
+                                          w.x(), w.y(), w.z())),
+                     dt, ContactLaw::coulomb);
+      const Link& link = run.model.links[1];
+      const Vec3 n = Vec3::UnitX();
+      const Vec3 arm = 0.1 * (n - axis.x() * axis).normalized() + 0.01 * axis;
+      const double across = link.inertia(0, 0);
+      const double impulse = 1.5 / (1 / link.mass + cross(arm, n).squaredNorm() / across);
+      run.go(0.42);
+      EXPECT_NEAR(run.state.v[0], 1 - impulse / link.mass, 0.02);
+      const Vec3 turned = run.workspace.motion.placement.X_WL[1].R.col(2);
+      EXPECT_NEAR(run.state.v.tail<3>().dot(turned), spin, 0.03 * spin);
+      EXPECT_LT(0.5 * run.state.v[0] * run.state.v[0], 0.5);
+      EXPECT_LT(run.report.deepest, 1e-4);
+    }
+  }
+}
+
 // What comes to rest stays: a box dropped flat, and a stack that a ball falls on.
 TEST(Bounce, ComesToRest) {
   for (const double dt : {0.01, 0.002}) {
