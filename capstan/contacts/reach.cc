@@ -404,6 +404,11 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       form.centre = c.centre;
       form.half_box = c.half_box;
       form.bounding_radius = c.bounding_radius;
+      if (c.inside > 0) {  // it is looked for there, too
+        form.centre.z() -= 0.5 * c.inside;
+        form.half_box.z() += 0.5 * c.inside;
+        form.bounding_radius += 0.5 * c.inside;
+      }
     }
     Frame X;
     calc_pose(form, placement, &X);

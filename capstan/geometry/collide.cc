@@ -12,6 +12,8 @@
 namespace capstan {
 namespace {
 
+constexpr double kFromBehind = 1e-9;  // of a normal: round-off of one in the plane
+
 DistanceKernel distance_kernel(ColliderType a, ColliderType b) {
   using enum ColliderType;
   if (b == half_space) return any_half_space;
@@ -37,6 +39,13 @@ bool both_boxes(const Collider& A, const Collider& B) {
 
 Transform relative(const Transform& X_WA, const Transform& X_WB) {
   return {X_WA.R.transpose() * X_WB.R, X_WA.R.transpose() * (X_WB.p - X_WA.p)};
+}
+
+// A ball that touches the edge of a face from behind touches another face of that solid from outside.
+bool comes_from_behind(const Collider& A, const Collider& B, const Transform& X_AB, const Witness& w) {
+  if (A.type != ColliderType::sphere || !(B.inside > 0) || A.solid == B.solid) return false;
+  const Vec3 outward = cross(Vec3(B.vertex[1] - B.vertex[0]), Vec3(B.vertex[2] - B.vertex[0]));
+  return w.n.dot(X_AB.R * outward) > kFromBehind * outward.norm();
 }
 
 }  // namespace
@@ -86,7 +95,7 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   if (A.type == ColliderType::box && B.type == ColliderType::half_space && !is_thin(A))
     return make_box_manifold(A, X_WA, X_WB, margin, manifold);
   const Transform X_AB = relative(X_WA, X_WB);
-  const double reach = A.bounding_radius + B.bounding_radius + margin;
+  const double reach = A.bounding_radius + B.bounding_radius + B.inside + margin;
   if ((X_AB * B.centre - A.centre).squaredNorm() > reach * reach) return;
   if (both_boxes(A, B)) {
     if (!collide_boxes(A, X_WA, B, X_AB, margin, manifold)) manifold->size = 0;
@@ -94,6 +103,7 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   }
   Witness w;
   if (!(distance_kernel(A.type, B.type)(A, B, X_AB, margin, &w) <= margin)) return;
+  if (comes_from_behind(A, B, X_AB, w)) return;
   make_manifold(A, X_WA, B, X_AB, w, true, margin, manifold);
   if (!A.is_edge || !B.is_edge) return;
   const auto is_none = [&](ContactPoint& point) { return !set_crossing(A, X_WA, B, X_WB, &point); };

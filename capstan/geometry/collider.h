@@ -43,6 +43,13 @@ struct Collider {
   // A capsule along an edge of a soft surface: vertex[0] and vertex[1] are the outward normals of the faces
   // to the left and to the right of +z. It touches other edges only, where they cross (edge_crossing.h).
   bool is_edge = false;
+  // Of the surface of a solid that bends: which one (-1: of none), and how deep its inside is behind a
+  // triangle, which has only one side for the balls of others (point_distance.h).
+  int solid = -1;
+  double inside = 0;  // [m]
+  // Away from what is nearer to it than to the face behind edge k, then to one that has only vertex k with it
+  // in common; zero: to none.
+  std::array<Vec3, 6> away;
   Vec3 centre = Vec3::Zero();    // [m] centre of the local bounding box
   Vec3 half_box = Vec3::Zero();  // [m] half size of the local bounding box; infinite for a half space
   double bounding_radius = 0;    // [m] of a ball about `centre` that holds the shape

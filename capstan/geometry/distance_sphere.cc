@@ -44,7 +44,8 @@ double sphere_any(const Collider& A, const Collider& B, const Transform& X_AB, d
       d = point_ellipsoid(B.size, c, &gradient);
       break;
     case ColliderType::triangle:
-      d = point_triangle(B.vertex, c, &gradient);
+      d = B.inside > 0 && A.solid != B.solid ? point_face(B, c, &gradient)
+                                             : point_triangle(B.vertex, c, &gradient);
       break;
     default:
       d = point_hull(A, B, X_AB, cutoff, &gradient, c);

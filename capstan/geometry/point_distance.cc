@@ -127,6 +127,17 @@ double point_triangle(const std::array<Vec3, 3>& v, const Vec3& p, Vec3* gradien
   return split(best, unit, gradient);
 }
 
+double point_face(const Collider& triangle, const Vec3& p, Vec3* gradient) {
+  const std::array<Vec3, 3>& v = triangle.vertex;
+  const Vec3 unit = cross(Vec3(v[1] - v[0]), Vec3(v[2] - v[0])).normalized();
+  const double depth = unit.dot(v[0] - p);
+  bool is_below = depth > 0 && depth <= triangle.inside;
+  for (int k = 0; k < 6 && is_below; ++k) is_below = triangle.away[k].dot(p - v[k % 3]) <= 0;
+  if (!is_below) return point_triangle(v, p, gradient);
+  *gradient = unit;
+  return -depth;
+}
+
 double point_collider(const Collider& collider, const Vec3& p, double cutoff, Vec3* gradient) {
   if (collider.type == ColliderType::half_space) {
     *gradient = Vec3::UnitZ();

@@ -23,6 +23,10 @@ double point_ellipsoid(const Vec3& radii, const Vec3& p, Vec3* gradient);
 
 double point_triangle(const std::array<Vec3, 3>& vertex, const Vec3& p, Vec3* gradient);
 
+// The same of a triangle with a solid behind it (Collider::inside): points of the solid that are nearer to it
+// than to the faces beside it are below it. All others are as far as from the bare triangle.
+double point_face(const Collider& triangle, const Vec3& p, Vec3* gradient);
+
 // Any collider, rounding included, p in its frame. An open mesh has no inside: the distance to the sheet.
 // Where the distance exceeds `cutoff`, any number above it will do, and the gradient is not set.
 double point_collider(const Collider& collider, const Vec3& p, double cutoff, Vec3* gradient);

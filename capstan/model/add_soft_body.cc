@@ -37,6 +37,7 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
     if (per_area == 0)
       per_area = stiffness_by_area(*body, model->materials[material], body->calc_mass(q, &moment));
     added.part = part;
+    added.collider.solid = id;
     added.stiffness = per_area * area;
   };
   const auto bends = [&](const Collider& collider) {
@@ -44,6 +45,7 @@ int add_soft_body(const std::string& name, std::shared_ptr<const SoftBody> body,
     added.collides = spec.collides;
     if (!spec.collides) return;
     added.collider = collider;
+    added.collider.solid = id;
     added.flexible = static_cast<int>(model->flexible_shapes.size());
     model->flexible_shapes.push_back(static_cast<int>(model->shapes.size()) - 1);
   };

@@ -107,21 +107,14 @@ bool ModelCompiler::compile_soft_patch(const SoftBodySpec& spec, int object) {
   auto field = std::make_shared<PressureField>();
   field->is_convex = false;
   field->depth = calc_depth(*spec.mesh);
-  std::map<std::pair<int, int>, int> triangle_at;  // the edge from one node to another
-  const auto& triangles = body.triangles();
-  const auto edge = [&](int t, int k) { return std::pair(triangles[t][k], triangles[t][(k + 1) % 3]); };
-  for (int t = 0; t < static_cast<int>(triangles.size()); ++t) {
-    for (int k = 0; k < 3; ++k) triangle_at[edge(t, k)] = t;
-  }
   const int first_triangle = o.link_begin + body.num_carried();
   for (ModelShape& shape : model.shapes) {
     if (shape.part == SurfacePart::none || shape.link < o.link_begin || shape.link >= o.link_end) continue;
     shape.field = field;
     shape.modulus = m.elastic_modulus;
     for (int k = 0; k < 3 && shape.part == SurfacePart::triangle; ++k) {
-      const auto [p, q] = edge(shape.link - first_triangle, k);
-      const auto other = triangle_at.find({q, p});
-      if (other != triangle_at.end()) shape.beside[k] = first_triangle + other->second;
+      const int other = body.beside(shape.link - first_triangle, k);
+      if (other >= 0) shape.beside[k] = first_triangle + other;
     }
   }
   if (std::isinf(m.elastic_modulus)) {

@@ -16,6 +16,32 @@ namespace {
 
 constexpr double kFlattest = 1e-4;  // quality of a tet (geometry/tet_mesh.h)
 
+constexpr double kSharp = 0.2;       // of 2, the sum of two normals: a knife's edge has no middle
+constexpr double kInsidePart = 0.5;  // of the element behind a triangle: its inside for what touches it
+
+// [m] of the tets behind these faces of a mesh.
+std::vector<double> depths_behind(const TetMesh& mesh, const std::vector<std::array<int, 3>>& faces) {
+  std::map<std::array<int, 3>, int> wanted;
+  for (int i = 0; i < static_cast<int>(faces.size()); ++i) {
+    std::array<int, 3> key = faces[i];
+    std::sort(key.begin(), key.end());
+    wanted[key] = i;
+  }
+  std::vector<double> depths(faces.size(), 0.0);
+  for (const auto& tet : mesh.tets) {
+    for (int k = 0; k < 4; ++k) {
+      std::array<int, 3> key = {tet[(k + 1) % 4], tet[(k + 2) % 4], tet[(k + 3) % 4]};
+      std::sort(key.begin(), key.end());
+      const auto found = wanted.find(key);
+      if (found == wanted.end()) continue;
+      const std::vector<Vec3>& x = mesh.vertices;
+      const Vec3 n = cross(Vec3(x[key[1]] - x[key[0]]), Vec3(x[key[2]] - x[key[0]])).normalized();
+      depths[found->second] = std::abs(n.dot(x[tet[k]] - x[key[0]]));
+    }
+  }
+  return depths;
+}
+
 void check(const SoftBodySpec& spec) {
   Diagnostics found;
   const auto wrong = [&](bool is_wrong, const char* key, const std::string& what, const std::string& remedy) {
@@ -152,6 +178,7 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
   const TetMesh& mesh = *spec.mesh;
   rest_ = mesh.vertices;
   std::vector<std::array<int, 3>> faces = surface_of(mesh);
+  depth_behind_ = depths_behind(mesh, faces);
   if (spec.element == SoftElement::linear) {
     SoftElements<4> elements;
     for (const auto& tet : mesh.tets) elements.nodes.push_back(tet);
@@ -178,7 +205,10 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
       const int ab = middle(a, b), bc = middle(b, c), ca = middle(c, a);
       finer.insert(finer.end(), {{a, ab, ca}, {ab, b, bc}, {ca, bc, c}, {ab, bc, ca}});
     }
+    std::vector<double> depths;
+    for (const double depth : depth_behind_) depths.insert(depths.end(), 4, depth);
     faces = std::move(finer);
+    depth_behind_ = std::move(depths);
   }
   fixed_.assign(rest_.size(), 0);
   for (int i = 0; i < num_nodes(); ++i) {
@@ -187,7 +217,8 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
     has_fixed_ = has_fixed_ || fixed_[i] != 0;
   }
   make_surface(faces);
-  if (spec.has_edges) find_edges();
+  find_edges();
+  find_corners();
   find_cavity();
   if (spec.is_sealed) couple_cavity();
 }
@@ -316,6 +347,11 @@ void SoftBody::set_initial(Vector q, Vector v) const {
   }
 }
 
+Vec3 SoftBody::normal(const ConstVector& q, int triangle) const {
+  const auto& [a, b, c] = triangles_[triangle];
+  return cross(Vec3(node(q, b) - node(q, a)), Vec3(node(q, c) - node(q, a))).normalized();
+}
+
 // z is the normal, x along the first edge.
 Transform SoftBody::triangle_frame(const ConstVector& q, int triangle) const {
   const auto& [a, b, c] = triangles_[triangle];
@@ -339,7 +375,17 @@ void SoftBody::bend(const ConstVector& q, int carrier, Collider* collider) const
   const int t = carrier - num_carried();
   const Transform X = triangle_frame(q, t);
   const auto at = [&](int i) { return Vec3(X.R.transpose() * (node(q, triangles_[t][i]) - X.p)); };
+  const int solid = collider->solid;
   *collider = make_triangle_collider(at(0), at(1), at(2));
+  collider->solid = solid;
+  collider->inside = kInsidePart * depth_behind_[t];
+  const auto normal_here = [&](int other) { return Vec3(X.R.transpose() * normal(q, other)); };
+  for (int k = 0; k < 3; ++k) {
+    const Vec3 z = Vec3::UnitZ(), along = collider->vertex[(k + 1) % 3] - collider->vertex[k];
+    const Vec3 sum = beside_[t][k] < 0 ? z : Vec3(z + normal_here(beside_[t][k]));
+    collider->away[k] = cross(along, sum.norm() > kSharp ? sum : z);
+    collider->away[3 + k] = corner_[t][k] < 0 ? Vec3(Vec3::Zero()) : Vec3(normal_here(corner_[t][k]) - z);
+  }
 }
 
 // The frame of a triangle turns with its normal n and its first edge x: w = n x dn/dt + n (y . dx/dt).

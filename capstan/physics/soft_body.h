@@ -101,6 +101,9 @@ class SoftBody : public Physics {
   bool is_on_surface(int node) const { return node_area_[node] > 0; }
   // [m^2] A third of those of its triangles that look one way: the most for any way.
   double node_area(int node) const { return node_area_[node]; }
+  // [m] of the element behind a triangle, at rest.
+  double depth_behind(int triangle) const { return depth_behind_[triangle]; }
+  int beside(int triangle, int k) const { return beside_[triangle][k]; }  // behind its edge k; -1: none
   double triangle_area(int triangle) const { return triangle_area_[triangle]; }  // [m^2] at rest
   double surface_area() const;
   // The triangles of the surface that are around a cavity, outward of the solid; and what is in it [m^3].
@@ -172,9 +175,11 @@ class SoftBody : public Physics {
   Gas calc_gas(const ObjectStep& step) const;
   void add_gas(const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A) const;
   double calc_gas_potential(const ObjectStep& step, const ConstVector& v) const;
+  Vec3 normal(const ConstVector& q, int triangle) const;
   Transform triangle_frame(const ConstVector& q, int triangle) const;
   // soft_edges.cc
   void find_edges();
+  void find_corners();
   int first_edge() const { return num_carried() + static_cast<int>(triangles_.size()); }
   Transform edge_frame(const ConstVector& q, int edge) const;
   void bend_edge(const ConstVector& q, int edge, Collider* collider) const;
@@ -192,10 +197,13 @@ class SoftBody : public Physics {
   std::size_t num_element_pairs_ = 0;
   std::vector<std::array<int, 3>> triangles_, cavity_;
   std::vector<Edge> edges_;
+  std::vector<std::array<int, 3>> beside_;  // [triangles] triangles behind their edges
+  std::vector<std::array<int, 3>>
+      corner_;  // [triangles] the steepest one about a vertex, but those; -1: none
   std::vector<int> cavity_nodes_, cavity_pairs_;  // sorted; of each pair of them in pairs_, if it is sealed
   double rest_cavity_ = 0;                        // [m^3]
   std::vector<int> carried_, carrier_of_;
-  std::vector<double> node_area_, triangle_area_;
+  std::vector<double> node_area_, triangle_area_, depth_behind_;
   double rest_volume_ = 0, mean_edge_ = 0, size_ = 0;
   double stiffest_ = 0;  // [N/m] the largest (lambda + 2 mu) w |grad N|^2 of all points
 };

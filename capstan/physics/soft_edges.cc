@@ -17,12 +17,6 @@
 namespace capstan {
 namespace {
 
-Vec3 normal_of(const std::array<int, 3>& triangle, const Eigen::Ref<const VecX>& q) {
-  const Vec3 a = SoftBody::node(q, triangle[0]);
-  return cross(Vec3(SoftBody::node(q, triangle[1]) - a), Vec3(SoftBody::node(q, triangle[2]) - a))
-      .normalized();
-}
-
 Transform frame_of(const Vec3& a, const Vec3& b, const Vec3& n_0, const Vec3& n_1) {
   const Vec3 z = (b - a).normalized();
   Vec3 x = n_0 + n_1;
@@ -41,11 +35,47 @@ void SoftBody::find_edges() {
   for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) {
     for (int k = 0; k < 3; ++k) sides[{triangles_[t][k], triangles_[t][(k + 1) % 3]}].push_back(t);
   }
+  beside_.assign(triangles_.size(), {-1, -1, -1});
   for (const auto& [nodes, left] : sides) {
-    if (nodes[0] > nodes[1] || left.size() != 1) continue;  // where four triangles meet, two solids touch
+    if (left.size() != 1) continue;  // where four triangles meet, two solids touch
     const auto other = sides.find({nodes[1], nodes[0]});
     if (other == sides.end() || other->second.size() != 1) continue;
-    edges_.push_back({nodes, left[0], other->second[0]});
+    const std::array<int, 3>& triangle = triangles_[left[0]];
+    beside_[left[0]][std::find(triangle.begin(), triangle.end(), nodes[0]) - triangle.begin()] =
+        other->second[0];
+    if (spec_.has_edges && nodes[0] < nodes[1]) edges_.push_back({nodes, left[0], other->second[0]});
+  }
+}
+
+// Of what is convex at rest.
+void SoftBody::find_corners() {
+  constexpr double kFlat = 0.95;  // cosine between normals
+  constexpr double kLevel = 1e-3;
+  std::vector<Vec3> normals;
+  std::vector<std::vector<int>> around(rest_.size());
+  for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) {
+    const auto& [a, b, c] = triangles_[t];
+    normals.push_back(cross(Vec3(rest_[b] - rest_[a]), Vec3(rest_[c] - rest_[a])).normalized());
+    for (const int node : triangles_[t]) around[node].push_back(t);
+  }
+  corner_.assign(triangles_.size(), {-1, -1, -1});
+  for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) {
+    for (int k = 0; k < 3; ++k) {
+      const Vec3& corner = rest_[triangles_[t][k]];
+      double least = kFlat;
+      for (const int s : around[triangles_[t][k]]) {
+        const double cosine = normals[s].dot(normals[t]);
+        if (!(cosine < least) || std::find(beside_[t].begin(), beside_[t].end(), s) != beside_[t].end())
+          continue;
+        const bool is_behind = std::all_of(triangles_[t].begin(), triangles_[t].end(), [&](int node) {
+          const Vec3 x = rest_[node] - corner;
+          return normals[s].dot(x) <= kLevel * x.norm();
+        });
+        if (!is_behind) continue;
+        least = cosine;
+        corner_[t][k] = s;
+      }
+    }
   }
 }
 
@@ -55,14 +85,13 @@ double SoftBody::edge_area(int edge) const {
 
 Transform SoftBody::edge_frame(const ConstVector& q, int edge) const {
   const Edge& e = edges_[edge];
-  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), normal_of(triangles_[e.left], q),
-                  normal_of(triangles_[e.right], q));
+  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), normal(q, e.left), normal(q, e.right));
 }
 
 void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) const {
   const Edge& e = edges_[edge];
   const Vec3 a = node(q, e.nodes[0]), b = node(q, e.nodes[1]);
-  const Vec3 n_0 = normal_of(triangles_[e.left], q), n_1 = normal_of(triangles_[e.right], q);
+  const Vec3 n_0 = normal(q, e.left), n_1 = normal(q, e.right);
   const Transform X = frame_of(a, b, n_0, n_1);
   const double r = kVertexRadius * mean_edge_, half = 0.5 * (b - a).norm();
   if (collider->type != ColliderType::capsule || !collider->is_edge)
