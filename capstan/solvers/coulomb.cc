@@ -292,6 +292,7 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
     result.add_effort(earlier);
     result.has_followed = has_followed || was_left;
     if (result.interrupted) break;
+    const bool is_start = go_on && result.iterations == 0;  // what it goes on from is the answer
     leave_base(options, &result);
     result.cone_violation = measure_friction();
     const bool is_far = result.cone_violation > kFarOut;
@@ -303,6 +304,7 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
     if (is_exact || (is_far && system.num_contacts() <= kMostExactContacts))
       settle_friction(options, known, idle, is_exact, &result);
     if (!is_exact || result.interrupted || result.cone_violation <= kConeTolerance) break;
+    if (!follows && is_start) break;  // there is nothing to follow: the same rounds again
   }
   return result;
 }

@@ -163,6 +163,7 @@ bool StepRun::solve_contacts() {
   report.times.assemble += watch.lap();
 
   begin_late_contacts(&w.late);
+  begin_withdrawal(&w.withdraw);
   NewtonOptions newton = options.newton;
   newton.rough = begins_rough(*this);
   newton.settle_friction = false;
@@ -191,6 +192,7 @@ bool StepRun::solve_contacts() {
     newton.rough = newton.rough && revised;
     newton.settle_friction = !revised;
     if (bounced > 0) {  // v* is another one
+      begin_withdrawal(&w.withdraw);
       const SolverReport before = report.solver;
       report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
       report.solver.add_effort(before);

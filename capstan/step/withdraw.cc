@@ -137,7 +137,26 @@ struct Withdrawal {
     }
   }
 
+  void find_moved() {
+    w.is_moved.assign(model.objects.size(), 1);
+    if (!w.has_before) return;
+    for (int t = 0; t < model.num_objects(); ++t) w.is_moved[t] = segment(w.v, t) != segment(w.v_before, t);
+  }
+
+  // Whether the pair passed the test before, with the same velocities and impulses.
+  bool is_as_before(std::span<const Entry> pair) const {
+    for (const int shape : {pair[0].shape_a, pair[0].shape_b}) {
+      const int link = model.shapes[shape].link;
+      if (link != 0 && w.is_moved[model.links[link].object] != 0) return false;
+    }
+    return std::all_of(pair.begin(), pair.end(), [&](const Entry& entry) {
+      return entry.contact < std::ssize(w.impulse_before) &&
+             newton.impulse[entry.contact] == w.impulse_before[entry.contact];
+    });
+  }
+
   bool test(std::span<const Entry> pair) {
+    if (is_as_before(pair)) return false;
     const bool acts = std::any_of(pair.begin(), pair.end(), [&](const Entry& entry) {
       return !newton.impulse[entry.contact].isZero(0);
     });
@@ -185,12 +204,19 @@ struct Withdrawal {
 
 }  // namespace
 
+void begin_withdrawal(WithdrawWorkspace* workspace) {
+  workspace->has_before = false;
+}
+
 bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, const LateWorkspace& late,
                        bool glides, const VecX& v_moving, WithdrawWorkspace* workspace, Contacts* contacts,
                        Problem* problem, NewtonWorkspace* newton) {
   Withdrawal x{model, collision, late, glides, *workspace, *contacts, *problem, *newton};
   workspace->v = v_moving;
   x.list_entries();
+  x.find_moved();
+  workspace->v_before = workspace->v;
+  workspace->has_before = true;
   workspace->groups.clear();
   bool any = false;
   const std::vector<Entry>& entries = workspace->entries;
@@ -201,6 +227,7 @@ bool withdraw_contacts(const Model& model, const CollisionWorkspace& collision, 
     any = x.test({begin, end}) || any;
     begin = end;
   }
+  workspace->impulse_before.assign(newton->impulse.begin(), newton->impulse.end());
   if (any) reopen_islands(*problem, workspace->groups, newton);
   return any;
 }

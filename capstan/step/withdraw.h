@@ -24,7 +24,15 @@ struct WithdrawWorkspace {
   VecX change, v_without;      // [dofs] of one pair, as far as its trees go: A^-1 J^T gamma, v'
   std::vector<ContactPoint> scratch, points;
   std::vector<int> groups;  // of the problem, that changed
+  // What passed the test before in this step: the answer then, and as many contacts as there were.
+  bool has_before = false;
+  VecX v_before;
+  std::vector<Vec3> impulse_before;
+  std::vector<char> is_moved;  // [objects] whether its velocities are others than then
 };
+
+// Begins a step, or forgets what was tested in it.
+void begin_withdrawal(WithdrawWorkspace* workspace);
 
 // Looks at the answer in `newton`, which leads to `late.V`. Of laws that glide (Forecast) only contacts
 // without friction are looked at: others act at a distance. Whether any contact was withdrawn: the problem
