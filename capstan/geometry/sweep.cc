@@ -12,16 +12,24 @@ namespace {
 
 constexpr int kBisections = 20;
 
-// How fast two shapes may come nearer along n, from A to B.
-double closing_rate(const MovingShape& A, const MovingShape& B, const Vec3& n) {
-  const auto turning = [&](const MovingShape& x) { return cross(n, x.motion.turn).norm() * x.radius(); };
-  return -n.dot(B.motion.travel - A.motion.travel) + turning(A) + turning(B);
+// Two shapes, and how far from their pivots they reach (MovingShape::radius).
+struct MovingPair {
+  const MovingShape &A, &B;
+  double radius_a = A.radius(), radius_b = B.radius();
+};
+
+// How fast they may come nearer along n, from A to B.
+double closing_rate(const MovingPair& p, const Vec3& n) {
+  const auto turning = [&](const MovingShape& x, double radius) {
+    return cross(n, x.motion.turn).norm() * radius;
+  };
+  return -n.dot(p.B.motion.travel - p.A.motion.travel) + turning(p.A, p.radius_a) + turning(p.B, p.radius_b);
 }
 
 // The same along any direction.
-double closing_rate(const MovingShape& A, const MovingShape& B) {
-  const auto turning = [&](const MovingShape& x) { return x.motion.turn.norm() * x.radius(); };
-  return (B.motion.travel - A.motion.travel).norm() + turning(A) + turning(B);
+double closing_rate(const MovingPair& p) {
+  return (p.B.motion.travel - p.A.motion.travel).norm() + p.A.motion.turn.norm() * p.radius_a +
+         p.B.motion.turn.norm() * p.radius_b;
 }
 
 struct Gap {
@@ -30,8 +38,8 @@ struct Gap {
 };
 
 // Shapes that are not convex are looked at no farther than `limit`.
-Gap find_gap(const MovingShape& A, const MovingShape& B, double s, double limit,
-             std::vector<ContactPoint>* scratch) {
+Gap find_gap(const MovingPair& pair, double s, double limit, std::vector<ContactPoint>* scratch) {
+  const MovingShape &A = pair.A, &B = pair.B;
   const Transform X_WA = A.pose(s), X_WB = B.pose(s);
   if (A.collider->type == ColliderType::box && B.collider->type == ColliderType::box) {
     // Separating axes: for less than the distance, and as good to go on by.
@@ -39,18 +47,18 @@ Gap find_gap(const MovingShape& A, const MovingShape& B, double s, double limit,
     bool trusted = false;
     const Transform X_AB = {X_WA.R.transpose() * X_WB.R, X_WA.R.transpose() * (X_WB.p - X_WA.p)};
     box_box_axis(*A.collider, *B.collider, X_AB, std::numeric_limits<double>::infinity(), &w, &trusted);
-    return {w.distance, closing_rate(A, B, X_WA.R * w.n)};
+    return {w.distance, closing_rate(pair, X_WA.R * w.n)};
   }
   if (is_convex(A.collider->type) && is_convex(B.collider->type)) {
     ContactPoint contact;
     const double d = signed_distance(*A.collider, X_WA, *B.collider, X_WB, &contact);
-    return {d, closing_rate(A, B, contact.normal)};
+    return {d, closing_rate(pair, contact.normal)};
   }
   scratch->clear();
   collide(*A.collider, X_WA, *B.collider, X_WB, limit, scratch);
   double d = limit;
   for (const ContactPoint& point : *scratch) d = std::min(d, point.distance);
-  return {d, closing_rate(A, B)};
+  return {d, closing_rate(pair)};
 }
 
 }  // namespace
@@ -71,9 +79,10 @@ double MovingShape::radius() const {
 double first_touch(const MovingShape& A, const MovingShape& B, double tolerance,
                    std::vector<ContactPoint>* scratch) {
   constexpr double kNever = 2;
-  const double fastest = closing_rate(A, B);
+  const MovingPair pair{A, B};
+  const double fastest = closing_rate(pair);
   const auto gap_at = [&](double s) {
-    return find_gap(A, B, s, tolerance + (1 - s) * fastest + 1e-12, scratch);
+    return find_gap(pair, s, tolerance + (1 - s) * fastest + 1e-12, scratch);
   };
   double before = 0;
   for (double s = 0;;) {

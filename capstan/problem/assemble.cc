@@ -23,6 +23,8 @@ void assemble(const Model& model, const StepData& data, double dt, const Contact
   workspace->inverse.resize(model.trees.size());
   for (std::size_t t = 0; t < model.trees.size(); ++t)
     workspace->inverse[t].is_valid &= scope.is_unchanged(static_cast<int>(t));
+  workspace->path.resize(model.num_links());
+  workspace->has_path.assign(model.num_links(), 0);
   Assembler a{model, state, data.input, data.motion, data.contacts, dt, *workspace, *problem, scope, 0};
   a.add_contacts(0);
   workspace->wanted.clear();

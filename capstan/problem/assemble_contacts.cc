@@ -69,6 +69,7 @@ void Assembler::add_contacts(int first_group) {
   threads.for_each_block(static_cast<int>(w.trees.size()), kTreesInBlock, [&](int begin, int end) {
     for (int i = begin; i < end; ++i) delassus.calc_inverse(w.trees[i]);
   });
+  if (first_group < contacts.num_groups()) find_paths(contacts.group_begin[first_group]);
   const int count = static_cast<int>(problem.groups.size()) - first;
   threads.for_each_block(count, kGroupsInBlock, [&](int begin, int end) {
     for (int g = first + begin; g < first + end; ++g) {

@@ -20,9 +20,8 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
   SurfaceMotion m{link_motion(link, p_W), Vec3::Zero(), Vec3::Zero()};
   m.turn = m.V.head<3>();
   if (link != 0 && is_tree(link)) {
-    const Tree& tree = model.trees[tree_of(link)];
-    const Link& root = model.links[tree.link_begin];
-    if (tree.link_end == tree.link_begin + 1 && model.stages[root.stage_begin].type == StageType::free) {
+    const Link& root = model.links[model.trees[tree_of(link)].link_begin];
+    if (is_lone_body(link)) {
       // A body of revolution spins in what turns as a whole (dynamics/free_turn.h).
       const Transform& X_WL = motion.placement.X_WL[link];
       const Mat3& F = root.X_PL.R;
@@ -31,7 +30,9 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
       const Vec3 arm = p_W - X_WL.p - X_WL.R * root.com, u = cross(spin, arm);
       m.acceleration = cross(m.turn, Vec3(cross(m.turn, arm) + u));
     } else {
-      m.acceleration = path_acceleration(link, p_W, m.V);
+      const Vec6& A = w.path[link];
+      const Vec3 r = p_W - motion.placement.origin[tree_of(link)];
+      m.acceleration = A.tail<3>() + cross(Vec3(A.head<3>()), r) + cross(m.turn, Vec3(m.V.tail<3>()));
     }
   }
   if (model.shapes[shape].has_moving_surface) {
@@ -47,9 +48,16 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
   return m;
 }
 
-// The acceleration of a link's point at p_W, which has the velocity V, while its joints keep their
+// Whether a link is a free body that carries no others.
+bool Assembler::is_lone_body(int link) const {
+  const Tree& tree = model.trees[tree_of(link)];
+  return tree.link_end == tree.link_begin + 1 &&
+         model.stages[model.links[tree.link_begin].stage_begin].type == StageType::free;
+}
+
+// The acceleration of a link, (angular, linear at the origin of its tree), while its joints keep their
 // velocities: (V_before x S) v of all dofs before it (dynamics/tree.h).
-Vec3 Assembler::path_acceleration(int link, const Vec3& p_W, const Vec6& V) const {
+Vec6 Assembler::path_acceleration(int link) const {
   const Placement& placement = motion.placement;
   Vec6 A = Vec6::Zero();
   for (int l = link; l != 0; l = model.links[l].parent) {
@@ -68,8 +76,19 @@ Vec3 Assembler::path_acceleration(int link, const Vec3& p_W, const Vec6& V) cons
       }
     }
   }
-  const Vec3 r = p_W - placement.origin[tree_of(link)];
-  return A.tail<3>() + cross(Vec3(A.head<3>()), r) + cross(Vec3(V.head<3>()), Vec3(V.tail<3>()));
+  return A;
+}
+
+// Those of the links that contacts act on, from this one on: a robot has many contacts on few links.
+void Assembler::find_paths(int first_contact) {
+  if (!model.options.follow_paths) return;
+  for (int i = first_contact; i < contacts.size(); ++i) {
+    for (const int link : {contacts.link_a[i], contacts.link_b[i]}) {
+      if (link == 0 || !is_tree(link) || w.has_path[link] != 0 || is_lone_body(link)) continue;
+      w.path[link] = path_acceleration(link);
+      w.has_path[link] = 1;
+    }
+  }
 }
 
 // How fast the place of touch p_W wanders over the surfaces of two bodies that roll on each other at w_W, for

@@ -136,7 +136,9 @@ struct Assembler {
     Vec3 turn;  // that moves the surface: angular without the spin of a body of revolution
   };
   SurfaceMotion surface_motion(int link, int shape, const Vec3& p_W) const;
-  Vec3 path_acceleration(int link, const Vec3& p_W, const Vec6& V) const;
+  bool is_lone_body(int link) const;
+  Vec6 path_acceleration(int link) const;
+  void find_paths(int first_contact);
   Vec3 wander(int shape, int link, const Vec3& p_W, const Vec3& normal, const Vec3& w_W) const;
   struct Bend {
     Vec3 acceleration;

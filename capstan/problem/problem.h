@@ -114,6 +114,8 @@ struct AssemblyWorkspace {
   };
   std::vector<Inverse> inverse;          // [trees] of A, where a tree has six dofs
   std::vector<int> trees;                // of those, which contacts act on
+  std::vector<Vec6> path;                // [links] Assembler::path_acceleration(), where it is known:
+  std::vector<char> has_path;            // [links] in this step
   std::vector<int> constrained_objects;  // that rigid constraints act on
   VecX q_ahead;                          // where these would be with the velocities before the step
   Placement ahead;
