@@ -209,6 +209,7 @@ class IslandIterate {
   }
 
  private:
+  bool may_cancel(double norm) const;
   double residual_of_objects(double smallest);
   std::vector<double> object_residual,
       object_impulse;  // [objects] squared, scaled as in the stopping test [J]
