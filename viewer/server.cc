@@ -6,8 +6,11 @@
 
 #include <boost/asio.hpp>
 #include <boost/beast.hpp>
+#include <chrono>
+#include <csignal>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace capstan::viewer {
 namespace {
@@ -111,13 +114,39 @@ bool origin_fits(const std::string& origin, const std::string& host) {
   return !host.empty() && (origin == "http://" + host || origin == "https://" + host);
 }
 
+// What strangers can make the program say is bounded: it would fill a disk.
+class BoundedLog {
+ public:
+  explicit BoundedLog(std::function<void(const std::string&)> log) : log_(std::move(log)) {}
+
+  void operator()(const std::string& line) {
+    const Clock::time_point now = Clock::now();
+    allowed_ = std::min(kMaxLogBurst, allowed_ + std::chrono::duration<double>(now - last_).count());
+    last_ = now;
+    if (allowed_ < 1) {
+      ++untold_;
+      return;
+    }
+    allowed_ -= 1;
+    if (untold_ > 0) log_(fmt::format("{} more lines were left out", std::exchange(untold_, 0)));
+    log_(printable(line));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::function<void(const std::string&)> log_;
+  double allowed_ = kMaxLogBurst;  // lines; another one each second
+  long untold_ = 0;
+  Clock::time_point last_ = Clock::now();
+};
+
 class Viewer;
 
 // What all connections share.
 struct Server::Hub {
   Hub(ServerOptions o, Player* p) : options(std::move(o)), player(p), acceptor(context), signals(context) {
     if (options.takes_signals) take_signals();
-    options.log = [log = std::move(options.log)](const std::string& line) { log(printable(line)); };
+    options.log = BoundedLog(std::move(options.log));
   }
 
   void take_signals() {
@@ -126,6 +155,7 @@ struct Server::Hub {
     struct sigaction hangup {};
     sigaction(SIGHUP, nullptr, &hangup);
     if (hangup.sa_handler != SIG_IGN) signals.add(SIGHUP);  // nohup means what it says
+    std::signal(SIGPIPE, SIG_IGN);  // a line of the log must not end it where who read the log is gone
   }
   void accept();
   void send_frame(const Message& message);

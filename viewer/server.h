@@ -3,9 +3,10 @@
 // Safety: only the page is served, from memory. Every request needs the token of the address, a Host that no
 // foreign page can be at (see host_fits) and an Origin, if it has one, that is the page's own. Requests and
 // messages are limited in size, connections in number; what is malformed is dropped with a line in the log,
-// in which a client's text is escaped, and who sends much of it is disconnected. No message ends the server.
-// A viewer has at most kMaxUnseenFrames frames that it has not said to have seen: the newest waits, older
-// ones are forgotten, so that a slow viewer costs nothing.
+// in which a client's text is escaped and which has no more than so many lines in a second, and who sends
+// much of it is disconnected. No message ends the server. A viewer has at most kMaxUnseenFrames frames that
+// it has not said to have seen: the newest waits, older ones are forgotten, so that a slow viewer costs
+// nothing.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ inline constexpr int kMaxUnseenFrames = 3;
 inline constexpr int kMaxViewers = 32;
 inline constexpr int kMaxConnections = 64;
 inline constexpr int kMaxCommandBytes = 4096;
-inline constexpr int kMaxMalformed = 20;  // messages of one connection
+inline constexpr int kMaxMalformed = 20;     // messages of one connection
+inline constexpr double kMaxLogBurst = 100;  // lines of the log; after that one each second
 
 struct ServerOptions {
   std::string address = "127.0.0.1";

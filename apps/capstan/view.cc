@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@
 namespace capstan::cli {
 namespace {
 
+// Left out where stderr is a pipe that nobody reads: whoever connects could make the server wait for ever.
+void tell_unless_full(const std::string& line) {
+  pollfd out = {STDERR_FILENO, POLLOUT, 0};
+  if (poll(&out, 1, 0) != 0) tell("viewer: {}\n", line);
+}
+
 std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::string& page,
                                             viewer::Player* player) {
   viewer::ServerOptions options;
@@ -27,7 +34,7 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
   options.page = page;
   options.port = static_cast<unsigned short>(o.port);
   if (!o.paused) options.on_first_viewer = [player] { player->command({{"command", "play"}}); };
-  options.log = [](const std::string& line) { tell("viewer: {}\n", line); };
+  options.log = tell_unless_full;
   try {
     return std::make_unique<viewer::Server>(options, player);
   } catch (const std::runtime_error& error) {

@@ -396,6 +396,20 @@ TEST_F(ServerTest, RandomBytesDoNotHarm) {
   expect_alive();
 }
 
+// Without the token, too: who can connect must not fill the disk of the log.
+TEST_F(ServerTest, StrangersDoNotFillTheLog) {
+  const auto began = std::chrono::steady_clock::now();
+  constexpr int kRequests = 400;
+  for (int i = 0; i < kRequests; ++i) get(port(), "nonsense\r\n\r\n");
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  EXPECT_GE(logged("is dropped"), kMaxLogBurst);
+  EXPECT_LE(logged("is dropped"), kMaxLogBurst + seconds + 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  get(port(), "nonsense\r\n\r\n");
+  EXPECT_GE(logged("more lines were left out"), 1);
+  expect_alive();
+}
+
 TEST_F(ServerTest, AHugeMessageEndsItsConnectionOnly) {
   try {
     Client client(port(), kToken);
