@@ -19,7 +19,8 @@ namespace {
 
 // The velocity that moves positions: v, with what bounces change. Where the scheme moves positions along the
 // mean of old and new velocities, what a contact stops would go on into it by half of its old way: it moves
-// along the new ones.
+// along the new ones. Of rods and soft bodies only the nodes that are touched: what vibrates in the rest
+// would gain energy.
 const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   constexpr double kMostFalls = 2;  // g dt^2 that contacts at rest may close in a step
   Workspace& w = run.w;
@@ -28,25 +29,27 @@ const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   if (theta_vq == 0 || theta_vq == 1 || w.contacts.size() == 0) return moving;
   calc_contact_velocities(w.problem, run.state.v, &w.contact_velocity);
   const double fast = kMostFalls * run.model.options.gravity.norm() * dt;
-  w.is_stopped.assign(run.model.objects.size(), 0);
+  w.is_stopped.assign(run.model.blocks.size(), 0);
   bool any = false;
-  for (int i = 0; i < w.contacts.size(); ++i) {
-    if (!(w.contact_velocity[i].z() < -fast && w.newton.impulse[i].z() > 0)) continue;
-    const int a = w.contacts.link_a[i], b = w.contacts.link_b[i];
+  for (const ConstraintGroup& group : w.problem.groups) {
+    bool stops = false;
+    for (int i = group.contact_begin; i < group.contact_end && !stops; ++i)
+      stops = w.contact_velocity[i].z() < -fast && w.newton.impulse[i].z() > 0;
+    if (!stops) continue;
+    const int a = w.contacts.link_a[group.contact_begin], b = w.contacts.link_b[group.contact_begin];
     // What touches itself keeps its momentum only as the scheme moves it.
     if (a != 0 && b != 0 && run.model.links[a].object == run.model.links[b].object) continue;
-    for (const int link : {a, b})
-      if (link != 0) w.is_stopped[run.model.links[link].object] = 1;
+    for (int p = group.part_begin; p < group.part_end; ++p) w.is_stopped[w.problem.parts[p].block] = 1;
     any = true;
   }
   if (!any) return moving;
   if (&moving != &w.v_moving) w.v_moving = moving;
-  for (int i = 0; i < run.model.num_objects(); ++i) {
+  for (std::size_t i = 0; i < run.model.blocks.size(); ++i) {
     if (w.is_stopped[i] == 0) continue;
-    const Object& object = run.model.objects[i];
-    const int first = object.dof_begin, n = object.num_dofs();
-    w.v_moving.segment(first, n) +=
-        (1 - theta_vq) / theta_vq * (v.segment(first, n) - run.state.v.segment(first, n));
+    const DofBlock& block = run.model.blocks[i];
+    w.v_moving.segment(block.dof_begin, block.size) +=
+        (1 - theta_vq) / theta_vq *
+        (v.segment(block.dof_begin, block.size) - run.state.v.segment(block.dof_begin, block.size));
   }
   return w.v_moving;
 }

@@ -61,7 +61,7 @@ struct Workspace {
   VecX v_led;                          // [dofs] that moves surfaces (dynamics/free_turn.h), likewise
   VecX v_solved;                       // [dofs] the solver's; the state's is told at the end of the step
   std::vector<Vec3> contact_velocity;  // [contacts] before the step, for schemes that move along a mean:
-  std::vector<char> is_stopped;        // [objects] by a contact, which moves along the new velocities
+  std::vector<char> is_stopped;        // [blocks] by a contact, which moves along the new velocities
   std::vector<int> tied_trees;         // by rigid constraints
   std::vector<int> centered_trees;     // and those that touch something and spin fast: StepRun::center_turns
   std::vector<char> centered;          // [objects] scratch memory
