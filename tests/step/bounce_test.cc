@@ -507,6 +507,38 @@ bodies:
   }
 }
 
+// Two discs that spin, rim on rim and off centre: they slip while they touch, so that the normal at the touch
+// and mu tell all.
+TEST(Bounce, DiscsThatSpinRimOnRim) {
+  for (const double dt : {0.001, 0.002, 0.005, 0.01}) {
+    SCOPED_TRACE(dt);
+    Simulation run(scene_of(R"(
+options: {gravity: [0, 0, 0]}
+materials: [{name: default, friction: 0.2, restitution: 0.9}]
+bodies:
+  - name: a
+    position: [-0.3, 0, 0]
+    joint: {type: free, initial_velocity: [2, 0, 0, 0, 0, 50]}
+    shape: {type: cylinder, radius: 0.05, length: 0.02, mass: 0.2}
+  - name: b
+    position: [0, 0.03, 0]
+    joint: {type: free, initial_velocity: [0, 0, 0, 0, 0, -80]}
+    shape: {type: cylinder, radius: 0.05, length: 0.02, mass: 0.2}
+)"),
+                   dt, ContactLaw::coulomb);
+    run.go(0.5);
+    const double ny = 0.3, nx = std::sqrt(1 - ny * ny);
+    const double impulse = 0.1 * 1.9 * 2 * nx, friction = 0.2 * impulse;
+    const double turn = friction * 0.05 / (0.5 * 0.2 * 0.05 * 0.05);
+    const VecX& v = run.state.v;
+    EXPECT_NEAR(v[0], 2 - (nx * impulse + ny * friction) / 0.2, 0.02);
+    EXPECT_NEAR(v[1], (-ny * impulse + nx * friction) / 0.2, 0.02);
+    EXPECT_NEAR(v[5], 50 + turn, 0.8);
+    EXPECT_NEAR(v[11], -80 + turn, 0.8);
+    EXPECT_NEAR(v[0] + v[6], 2, 1e-9);
+  }
+}
+
 // What comes to rest stays: a box dropped flat, and a stack that a ball falls on.
 TEST(Bounce, ComesToRest) {
   for (const double dt : {0.01, 0.002}) {
