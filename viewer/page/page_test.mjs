@@ -323,8 +323,8 @@ bodies:
       assert.equal(told.trim(), `${width},200,10/1,6`);
     }
     // They show the run: the red ball, in the first frame far from where it is in the last.
-    const rows = (which) => {
-      const raw = execFileSync("ffmpeg", ["-v", "error", "-i", join(folder, "fall.mp4"), "-vf", `select=eq(n\\,${which})`,
+    const rows = (file, which) => {
+      const raw = execFileSync("ffmpeg", ["-v", "error", "-i", join(folder, file), "-vf", `select=eq(n\\,${which})`,
         "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], { maxBuffer: 1 << 24 });
       let sum = 0, count = 0;
       for (let i = 0; i < raw.length; i += 3) {
@@ -333,7 +333,15 @@ bodies:
       assert.ok(count > 30, `${count} red pixels`);
       return sum / count;
     };
-    assert.ok(rows(5) > rows(0) + 20, "the ball falls");
+    assert.ok(rows("fall.mp4", 5) > rows("fall.mp4", 0) + 20, "the ball falls");
+    // Walls do not hide what they hold, from wherever one looks.
+    const walls = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(([x, y], i) =>
+      `  - {name: wall${i}, type: half_space, position: [${-0.2 * x}, ${-0.2 * y}, 0], z_axis: [${x}, ${y}, 0]}\n`);
+    writeFileSync(join(folder, "walls.yaml"), `capstan: 1\noptions: {duration: 0.1}\nshapes:\n  - {name: floor, type: half_space}\n${walls.join("")}` +
+      "bodies:\n  - {name: ball, position: [0, 0, 0.1], joint: free, shape: {type: sphere, radius: 0.1, color: [0.9, 0.1, 0.1, 1]}}\n");
+    capstan("run", join(folder, "walls.yaml"), "--record", join(folder, "walls.capstan"), "--quiet");
+    capstan("export", join(folder, "walls.capstan"), join(folder, "walls.png"), "--width", "320", "--height", "200");
+    rows("walls.png", 0);
   },
 
   // A pyramid of 204 boxes with about 2,500 contacts, drawn by the processor. A machine of one's own draws more than 30

@@ -108,14 +108,18 @@ export class Floor {
     this.grid.material.uniforms.cell.value = this.cell;
     this.grid.material.uniforms.reach.value = 9 * size;
     for (const pose of this.plates) {
-      const plate = new THREE.Mesh(
-        new THREE.PlaneGeometry(2 * size, 2 * size),
-        new THREE.MeshStandardMaterial({ color: 0xb8c0cc, roughness: 0.8, side: THREE.DoubleSide }),
-      );
-      plate.position.set(pose[0], pose[1], pose[2]);
-      plate.quaternion.set(pose[3], pose[4], pose[5], pose[6]);
+      const plane = new THREE.PlaneGeometry(2 * size, 2 * size);
+      const plate = new THREE.Mesh(plane, new THREE.MeshStandardMaterial({ color: 0xb8c0cc, roughness: 0.8 }));
+      // From behind, a wall lets see what it holds.
+      const back = new THREE.Mesh(plane, new THREE.MeshBasicMaterial({
+        color: 0xb8c0cc, side: THREE.BackSide, transparent: true, opacity: 0.12, depthWrite: false,
+      }));
+      for (const side of [plate, back]) {
+        side.position.set(pose[0], pose[1], pose[2]);
+        side.quaternion.set(pose[3], pose[4], pose[5], pose[6]);
+        this.extra.add(side);
+      }
       plate.receiveShadow = true;
-      this.extra.add(plate);
     }
   }
   // After the kind of shadows has changed.
