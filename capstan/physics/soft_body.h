@@ -101,8 +101,6 @@ class SoftBody : public Physics {
   bool is_on_surface(int node) const { return node_area_[node] > 0; }
   // [m^2] A third of those of its triangles that look one way: the most for any way.
   double node_area(int node) const { return node_area_[node]; }
-  // [m] of the element behind a triangle, at rest.
-  double depth_behind(int triangle) const { return depth_behind_[triangle]; }
   int beside(int triangle, int k) const { return beside_[triangle][k]; }  // behind its edge k; -1: none
   double triangle_area(int triangle) const { return triangle_area_[triangle]; }  // [m^2] at rest
   double surface_area() const;
@@ -203,7 +201,8 @@ class SoftBody : public Physics {
   std::vector<int> cavity_nodes_, cavity_pairs_;  // sorted; of each pair of them in pairs_, if it is sealed
   double rest_cavity_ = 0;                        // [m^3]
   std::vector<int> carried_, carrier_of_;
-  std::vector<double> node_area_, triangle_area_, depth_behind_;
+  std::vector<double> node_area_, triangle_area_;
+  std::vector<double> depth_behind_;  // [triangles] [m] of the element there, at rest
   double rest_volume_ = 0, mean_edge_ = 0, size_ = 0;
   double stiffest_ = 0;  // [N/m] the largest (lambda + 2 mu) w |grad N|^2 of all points
 };

@@ -497,12 +497,15 @@ bodies:
       const Vec3 arm = 0.1 * (n - axis.x() * axis).normalized() + 0.01 * axis;
       const double across = link.inertia(0, 0);
       const double impulse = 1.5 / (1 / link.mass + cross(arm, n).squaredNorm() / across);
-      run.go(0.42);
+      double deepest = 0;
+      while (run.state.time < 0.42 - 0.5 * dt) {
+        run.go(dt);
+        deepest = std::max(deepest, run.report.deepest);
+      }
       EXPECT_NEAR(run.state.v[0], 1 - impulse / link.mass, 0.02);
       const Vec3 turned = run.workspace.motion.placement.X_WL[1].R.col(2);
       EXPECT_NEAR(run.state.v.tail<3>().dot(turned), spin, 0.03 * spin);
-      EXPECT_LT(0.5 * run.state.v[0] * run.state.v[0], 0.5);
-      EXPECT_LT(run.report.deepest, 1e-4);
+      EXPECT_LT(deepest, 1e-4);
     }
   }
 }

@@ -20,20 +20,19 @@ Scene flight(const std::string& text) {
   return scene_of("options: {gravity: [0, 0, 0]}\nmaterials: [{name: m, friction: 0.5}]\n" + text);
 }
 
-std::string ball(const std::string& name, double x, double vx, const std::string& more = "") {
+std::string solid(const char* form, const std::string& name, double x, double vx, const std::string& more) {
   return fmt::format(
-      "  - {{name: {}, ball: {{radius: 0.05, cells: [6]}}, position: [{}, 0, 0], young_modulus: 5e4, "
-      "poisson_ratio: "
-      "0.4, density: 1000, velocity: [{}, 0, 0], material: m{}}}\n",
-      name, x, vx, more);
+      "  - {{name: {}, {}, position: [{}, 0, 0], young_modulus: 5e4, poisson_ratio: 0.4, "
+      "density: 1000, velocity: [{}, 0, 0], material: m{}}}\n",
+      name, form, x, vx, more);
+}
+
+std::string ball(const std::string& name, double x, double vx, const std::string& more = "") {
+  return solid("ball: {radius: 0.05, cells: [6]}", name, x, vx, more);
 }
 
 std::string cube(const std::string& name, double x, double vx, const std::string& more = "") {
-  return fmt::format(
-      "  - {{name: {}, box: {{size: [0.1, 0.1, 0.1], cells: [4, 4, 4]}}, position: [{}, 0, 0], "
-      "young_modulus: 5e4, "
-      "poisson_ratio: 0.4, density: 1000, velocity: [{}, 0, 0], material: m{}}}\n",
-      name, x, vx, more);
+  return solid("box: {size: [0.1, 0.1, 0.1], cells: [4, 4, 4]}", name, x, vx, more);
 }
 
 struct Outcome {
