@@ -106,6 +106,8 @@ struct ViewOptions {
   bool paused = false, no_browser = false;
 };
 int view(const ViewOptions& options);
+// Where there is a screen. Whether it works is not waited for: the address is printed in any case.
+void open_browser(const std::string& url);
 
 struct PlotCommandOptions {
   std::string log;  // or recording

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,7 @@ namespace {
 constexpr int kWidth = 640, kHeight = 480;                // [px] of one SVG picture
 constexpr int kPictureWidth = 960, kPictureHeight = 600;  // [px] of a PNG
 constexpr double kFps = 50;                               // frames in a second
+constexpr double kPicturesTime = 300;  // [s] of all PNG, each of which has a limit of its own
 
 using Control = std::function<void(const Model&, State*)>;
 
@@ -120,22 +122,34 @@ struct Result {
   std::string picture;  // SVG
 };
 
-// The replay, and a picture of its end where there is a browser to draw it.
-void write_replay(const std::string& recording, const Case& c, const std::filesystem::path& folder,
-                  Result* result) {
-  const std::string html = folder / (std::string(c.scene) + ".html");
-  write_html(recording, html, kFps);
-  result->files.push_back(html);
+std::string html_of(const Case& c, const std::filesystem::path& folder) {
+  return folder / (std::string(c.scene) + ".html");
+}
+
+// Pictures of replays, where there is a browser to draw them. One that does not work here, or takes minutes,
+// is no reason to stop.
+void draw_pictures(const std::vector<Case>& drawn, const std::filesystem::path& folder,
+                   std::vector<std::string>* files) {
   if (viewer::find_browser().empty()) return;
-  const std::string png = folder / (std::string(c.scene) + ".png");
-  try {
-    viewer::picture_of_html(html, fmt::format("ui=0&theme=light&adapt=0&light=area&{}", c.camera),
-                            kPictureWidth, kPictureHeight, png);
-  } catch (const OutputError& error) {  // a browser that does not work here is no reason to stop
-    tell("note: {}\n", error.what());
-    return;
+  tell("drawing {} pictures of them\n", drawn.size());
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - begin;
+    if (past.count() > kPicturesTime) {
+      tell("note: {} of {} pictures are left out: the others took {:.0f} s\n", drawn.size() - i, drawn.size(),
+           past.count());
+      return;
+    }
+    const std::string png = folder / (std::string(drawn[i].scene) + ".png");
+    try {
+      viewer::picture_of_html(html_of(drawn[i], folder),
+                              fmt::format("ui=0&theme=light&adapt=0&light=area&{}", drawn[i].camera),
+                              kPictureWidth, kPictureHeight, png);
+      files->push_back(png);
+    } catch (const OutputError& error) {
+      tell("note: {}\n", error.what());
+    }
   }
-  result->files.push_back(png);
 }
 
 Result simulate_case(const Case& c, const std::filesystem::path& folder, bool with_page) {
@@ -170,7 +184,10 @@ Result simulate_case(const Case& c, const std::filesystem::path& folder, bool wi
              model.num_velocities(), s.num_steps, s.simulated, s.wall, s.simulated / std::max(s.wall, 1e-9),
              s.mean_contacts, 1e3 * s.deepest, s.max_residual);
   std::fflush(stdout);
-  if (with_page && result.summary.signal == 0) write_replay(result.files[0], c, folder, &result);
+  if (with_page && result.summary.signal == 0) {
+    write_html(result.files[0], html_of(c, folder), kFps);
+    result.files.push_back(html_of(c, folder));
+  }
   return result;
 }
 
@@ -201,6 +218,7 @@ int demo(const DemoOptions& options) {
   fmt::print("{:<18} {:>4} {:>6} {:>8} {:>8} {:>9} {:>8} {:>9} {:>9}\n", "scene", "dofs", "steps", "time [s]",
              "wall [s]", "real time", "contacts", "deep [mm]", "residual");
   std::vector<std::string> files, pictures;
+  const bool is_terminal = no_page.empty() && ::isatty(STDOUT_FILENO) && ::isatty(STDIN_FILENO);
   {
     const StopOnSignal stop_on_signal;
     for (const Case& c : chosen) {
@@ -208,8 +226,10 @@ int demo(const DemoOptions& options) {
       files.insert(files.end(), result.files.begin(), result.files.end());
       pictures.push_back(result.picture);
       if (result.summary.signal != 0) return 128 + result.summary.signal;
+      if (is_terminal && pictures.size() == 1) open_browser(std::filesystem::absolute(html_of(c, folder)));
     }
   }
+  if (no_page.empty()) draw_pictures(chosen, folder, &files);
   files.push_back(folder / "demo.svg");
   write_file(files.back(), arrange(pictures, 3, kWidth, kHeight));
   fmt::print(
@@ -218,7 +238,7 @@ int demo(const DemoOptions& options) {
       "Written (open the .html files in a browser: they replay, offline):\n");
   for (const std::string& file : files) fmt::print("  {}\n", file);
   if (!no_page.empty()) fmt::print("note: {}\n", no_page);
-  if (no_page.empty() && ::isatty(STDOUT_FILENO) && ::isatty(STDIN_FILENO)) {
+  if (is_terminal) {
     fmt::print("\nLive, to push things around:\n");
     ViewOptions live;
     live.what = chosen.front().scene;

@@ -48,24 +48,6 @@ std::unique_ptr<viewer::Server> open_server(const ViewOptions& o, const std::str
   }
 }
 
-// Where there is a screen. Whether it works is not waited for: the address is printed in any case.
-void open_browser(const std::string& url) {
-  const auto is_set = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0';
-  };
-  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return;
-  std::string program = "xdg-open", address = url;
-  char* const arguments[] = {program.data(), address.data(), nullptr};
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  posix_spawnp(&child, program.c_str(), &quiet, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&quiet);
-}
-
 void check_options(const ViewOptions& o) {
   if (o.port < 0 || o.port > 65535) throw UsageError(fmt::format("--port is {}; give 0 to 65535", o.port));
   const bool plain = std::all_of(o.token.begin(), o.token.end(), [](unsigned char c) {
@@ -105,6 +87,23 @@ viewer::LiveRecording live_recording(const std::string& path, const LoadedScene&
 }
 
 }  // namespace
+
+void open_browser(const std::string& url) {
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) return;
+  std::string program = "xdg-open", address = url;
+  char* const arguments[] = {program.data(), address.data(), nullptr};
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&quiet, stream, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  posix_spawnp(&child, program.c_str(), &quiet, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&quiet);
+}
 
 int view(const ViewOptions& o) {
   check_options(o);

@@ -131,6 +131,7 @@ void read_joint(Reader& reader, const XmlElement* element, const Scope& scope, B
       range = {reader.compiler.radians(range.lower), reader.compiler.radians(range.upper)};
     }
     joint.limits = {range};
+    if (one_dof) joint.soft_limits = spec.soft_limits;
   }
   if (one_dof && is_limited(reader, element, spec.force_limited, spec.force_range, "actuatorfrcrange")) {
     joint.effort_limit = std::max(std::abs(spec.force_range[0]), std::abs(spec.force_range[1]));

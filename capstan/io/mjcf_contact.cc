@@ -31,6 +31,7 @@
 #include <cmath>
 
 #include "capstan/io/mjcf_reader.h"
+#include "capstan/laws/soft_reference.h"
 #include "capstan/scene/rod.h"
 
 namespace capstan::mjcf {
@@ -38,28 +39,11 @@ namespace capstan::mjcf {
 namespace {
 
 constexpr double kGravity = 9.81;  // [m/s^2]
-constexpr double kMinImpedance = 1e-4, kMaxImpedance = 0.9999;
-
-double bounded(double d) {
-  return std::clamp(d, kMinImpedance, kMaxImpedance);
-}
-
-// d(x): from d0 to dw along two powers that meet at `midpoint` of the way.
-double impedance(const std::array<double, 5>& solimp, double x) {
-  const double d0 = bounded(solimp[0]), dw = bounded(solimp[1]), width = solimp[2];
-  const double midpoint = bounded(solimp[3]), power = std::max(1.0, solimp[4]);
-  if (width <= 1e-15) return (d0 + dw) / 2;
-  const double y = std::min(x / width, 1.0);
-  const double s = y <= midpoint ? std::pow(y, power) / std::pow(midpoint, power - 1)
-                                 : 1 - std::pow(1 - y, power) / std::pow(1 - midpoint, power - 1);
-  return d0 + s * (dw - d0);
-}
-
 }  // namespace
 
 SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const std::array<double, 5>& solimp,
                                     double load) {
-  const double dw = bounded(solimp[1]);
+  const double dw = bounded_impedance(solimp[1]);
   double k_over_d = 0, b = 0;
   if (solref[0] > 0) {
     const double w = dw * solref[0] * solref[1];
@@ -71,18 +55,19 @@ SolverMapping map_solver_parameters(const std::array<double, 2>& solref, const s
   }
   // The root of d^2 k_over_d x = (1 - d) load lies between those of the largest and the smallest d.
   const auto excess = [&](double x) {
-    const double d = impedance(solimp, x);
+    const double d = calc_impedance(solimp, x);
     return d * d * k_over_d * x - (1 - d) * load;
   };
-  const double least = std::min(bounded(solimp[0]), dw), most = std::max(bounded(solimp[0]), dw);
+  const double least = std::min(bounded_impedance(solimp[0]), dw),
+               most = std::max(bounded_impedance(solimp[0]), dw);
   double low = (1 - most) * load / (most * most * k_over_d);
   double high = (1 - least) * load / (least * least * k_over_d);
   for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
     const double x = 0.5 * (low + high);
     (excess(x) > 0 ? high : low) = x;
   }
-  const double d = impedance(solimp, 0.5 * (low + high)), k = d * k_over_d;
-  return {k * d / (1 - d), b / k, bounded(solimp[0]) != solimp[0] || dw != solimp[1]};
+  const double d = calc_impedance(solimp, 0.5 * (low + high)), k = d * k_over_d;
+  return {k * d / (1 - d), b / k, bounded_impedance(solimp[0]) != solimp[0] || dw != solimp[1]};
 }
 
 // Of a spring and damper of ratio zeta between two bodies that are let go where the spring is at rest: half a

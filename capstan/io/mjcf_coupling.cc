@@ -216,6 +216,7 @@ void read_equality(Reader& reader, const XmlElement* element) {
       Constraint constraint;
       constraint.where = xml.where(child);
       constraint.active = spec.active;
+      constraint.soft = spec.soft;
       constraint.name = reader.claim_name(Kind::equality, child, suffix, tag);
       const bool good = tag == "connect" ? read_connect(reader, child, suffix, &constraint)
                         : tag == "weld"  ? read_weld(reader, child, suffix, &constraint)

@@ -53,15 +53,19 @@ void read_rgba(Reader& reader, const XmlElement* element, std::optional<std::arr
            static_cast<float>(values[3])};
 }
 
+// The attributes are solrefSUFFIX and solimpSUFFIX. A stiffness of 0 is one that a contact cannot have.
 bool read_solver_parameters(Reader& reader, const XmlElement* element, std::array<double, 2>* solref,
-                            std::array<double, 5>* solimp) {
-  const bool ref = reader.xml.vector(element, "solref", 1, 2, solref->data()) > 0;
-  const bool imp = reader.xml.vector(element, "solimp", 1, 5, solimp->data()) > 0;
-  const bool standard = (*solref)[0] > 0 && (*solref)[1] > 0, direct = (*solref)[0] < 0 && (*solref)[1] <= 0;
+                            std::array<double, 5>* solimp, bool is_contact = true,
+                            const std::string& suffix = "") {
+  const std::string name = "solref" + suffix;
+  const bool ref = reader.xml.vector(element, name.c_str(), 1, 2, solref->data()) > 0;
+  const bool imp = reader.xml.vector(element, ("solimp" + suffix).c_str(), 1, 5, solimp->data()) > 0;
+  const bool standard = (*solref)[0] > 0 && (*solref)[1] > 0,
+             direct = (*solref)[0] <= (is_contact ? -1e-300 : 0) && (*solref)[1] <= 0;
   if (ref && !standard && !direct) {
     reader.xml.attribute_error(
-        element, "solref",
-        fmt::format("solref {} {} is neither of the two forms", (*solref)[0], (*solref)[1]),
+        element, name.c_str(),
+        fmt::format("{} {} {} is neither of the two forms", name, (*solref)[0], (*solref)[1]),
         "write timeconst and dampratio, both above 0, or -stiffness and -damping");
     *solref = {0.02, 1};
   }
@@ -126,9 +130,11 @@ void overlay_joint(Reader& reader, const XmlElement* element, JointSpec* spec) {
   xml.vector(element, "springdamper", 2, 2, spec->spring_damper.data());
   xml.not_simulated_unless_zero(element, "margin", "is not simulated: limits act at the range itself");
   xml.not_simulated_unless_zero(element, "springyield", "is not simulated");
-  for (const char* name : {"solreflimit", "solimplimit", "solreffriction", "solimpfriction"}) {
-    xml.not_simulated(element, name, "is not used: joint limits and dry friction are near-rigid here");
-  }
+  SoftReference soft = spec->soft_limits.value_or(SoftReference{});
+  if (read_solver_parameters(reader, element, &soft.solref, &soft.solimp, false, "limit"))
+    spec->soft_limits = soft;
+  for (const char* name : {"solreffriction", "solimpfriction"})
+    xml.not_simulated(element, name, "is not used: dry friction of joints is near-rigid here");
   if (xml.boolean(element, "actuatorgravcomp").value_or(false)) {
     xml.not_simulated(element, "actuatorgravcomp", "is not simulated");
   }
@@ -258,9 +264,8 @@ void overlay_pair(Reader& reader, const XmlElement* element, PairSpec* spec) {
 
 void overlay_equality(Reader& reader, const XmlElement* element, EqualitySpec* spec) {
   if (const auto active = reader.xml.boolean(element, "active")) spec->active = *active;
-  for (const char* name : {"solref", "solimp"}) {
-    reader.xml.not_simulated(element, name, "is not used: equality constraints are near-rigid here");
-  }
+  SoftReference soft = spec->soft.value_or(SoftReference{});
+  if (read_solver_parameters(reader, element, &soft.solref, &soft.solimp, false)) spec->soft = soft;
 }
 
 void overlay_tendon(Reader& reader, const XmlElement* element, TendonSpec* spec) {

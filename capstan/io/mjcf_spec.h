@@ -34,6 +34,7 @@ struct JointSpec {
   std::array<double, 2> spring_damper = {0, 0};  // time constant [s], damping ratio; 0: none
   Limited force_limited = Limited::automatic;
   std::array<double, 2> force_range = {0, 0};
+  std::optional<SoftReference> soft_limits;  // where solreflimit or solimplimit is written
 };
 
 struct GeomSpec {
@@ -84,6 +85,7 @@ struct PairSpec {
 
 struct EqualitySpec {
   bool active = true;
+  std::optional<SoftReference> soft;  // where solref or solimp is written
 };
 
 struct TendonSpec {

@@ -120,6 +120,10 @@ std::string joint_text(const Joint& joint) {
     for (const Range& r : joint.limits) all += (all.empty() ? "" : ", ") + range(r);
     map.add("limits", "[" + all + "]");
   }
+  if (joint.soft_limits) {
+    map.add("limit_solref", numbers(joint.soft_limits->solref));
+    map.add("limit_solimp", numbers(joint.soft_limits->solimp));
+  }
   map.scalar("effort_limit", joint.effort_limit, kInfinity);
   map.scalar("velocity_limit", joint.velocity_limit, kInfinity);
   return map.str();
@@ -494,6 +498,8 @@ std::string constraint_text(const Constraint& constraint) {
   if (constraint.type == ConstraintType::distance) map.add("distance", number(constraint.distance));
   map.scalar("stiffness", constraint.stiffness, kInfinity);
   if (constraint.relaxation_time >= 0) map.add("relaxation_time", number(constraint.relaxation_time));
+  if (constraint.soft)
+    map.add("solref", numbers(constraint.soft->solref)).add("solimp", numbers(constraint.soft->solimp));
   map.flag("active", constraint.active, true);
   return "  - " + map.str() + "\n";
 }

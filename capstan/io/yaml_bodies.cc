@@ -252,6 +252,7 @@ Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& de
   fields.number("dry_friction", &joint.dry_friction, kNotNegative);
   fields.number("rotor_inertia", &joint.rotor_inertia, kNotNegative);
   read_limits(&fields, &joint);
+  fields.soft_reference("limit_", &joint.soft_limits);
   if (fields.number("effort_limit", &joint.effort_limit, kNotNegativeOrInfinite))
     reader->effort_limits.emplace_back(joint.name, fields.where("effort_limit"));
   if (fields.number("velocity_limit", &joint.velocity_limit, kNotNegativeOrInfinite))
@@ -263,6 +264,12 @@ Joint read_joint(YamlReader* reader, const YamlNode& node, const std::string& de
     for (const char* key : {"spring_reference", "spring_reference_deg"}) {
       fields.no_effect(key, "the joint has no spring", "give it a stiffness, or remove it");
     }
+  }
+  if (joint.soft_limits && (!one_dof || joint.limits.empty())) {
+    for (const char* key : {"limit_solref", "limit_solimp"})
+      fields.no_effect(key,
+                       one_dof ? "the joint has no limits" : "only limits of joints with one dof are soft",
+                       "remove it");
   }
   if (joint.type == JointType::screw && !fields.has("pitch")) {
     fields.error(node, fmt::format("{} is a screw without pitch", fields.what()),

@@ -300,8 +300,13 @@ void read_constraint(YamlReader* reader, const YamlNode& node) {
   }
   fields.number("stiffness", &constraint.stiffness, kPositiveOrInfinite);
   fields.number("relaxation_time", &constraint.relaxation_time, kNotNegative);
+  fields.soft_reference("", &constraint.soft);
   fields.flag("active", &constraint.active);
   fields.done();
+  if (constraint.soft) {
+    for (const char* key : {"stiffness", "relaxation_time"})
+      fields.no_effect(key, "solref and solimp stand in its place", "write one or the other");
+  }
   if (constraint.type == ConstraintType::ball || constraint.type == ConstraintType::distance) {
     for (const auto& [key, pose] : {std::pair{"pose_a", constraint.pose_a}, {"pose_b", constraint.pose_b}}) {
       if (!pose || pose->quat_wxyz.tail<3>().isZero(0)) continue;

@@ -265,6 +265,21 @@ int YamlFields::at_most_one(const std::vector<std::string>& keys) {
   return count;
 }
 
+void YamlFields::soft_reference(const std::string& prefix, std::optional<SoftReference>* value) {
+  SoftReference read;
+  bool any = false;
+  const auto numbers = [&](const std::string& key, std::size_t least, auto* to) {
+    std::vector<double> list;
+    const YamlNode* node = find(key);
+    if (node == nullptr || !read_numbers(source_, *node, of(key), least, to->size(), kAny, &list)) return;
+    std::copy(list.begin(), list.end(), to->begin());
+    any = true;
+  };
+  numbers(prefix + "solref", 2, &read.solref);
+  numbers(prefix + "solimp", 2, &read.solimp);
+  if (any) *value = read;
+}
+
 void YamlFields::no_effect(const std::string& key, const std::string& why, const std::string& remedy) {
   if (!has(key)) return;
   source_.diagnostics->warning(where(key), fmt::format("{} has no effect: {}", of(key), why), remedy);

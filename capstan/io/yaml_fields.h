@@ -78,6 +78,8 @@ class YamlFields {
   // Of keys that exclude each other, reports when more than one is there; the number that are.
   int at_most_one(const std::vector<std::string>& keys);
 
+  // PREFIXsolref and PREFIXsolimp, of which either may be left out.
+  void soft_reference(const std::string& prefix, std::optional<SoftReference>* value);
   // Where the key is written: a warning that it has no effect here, and why.
   void no_effect(const std::string& key, const std::string& why, const std::string& remedy);
 

@@ -30,6 +30,17 @@ void check_pose(const Pose& pose, const Source& where, const std::string& who, D
   d.error(where, who + " has a pose that is not finite or a zero quaternion", "write finite numbers");
 }
 
+void check_soft(const SoftReference& soft, const Source& where, const std::string& who, Diagnostics& d) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  const auto& [first, second] = soft.solref;
+  if (!finite(first) || !finite(second) || !((first > 0 && second > 0) || (first <= 0 && second <= 0)))
+    d.error(where, fmt::format("{} has solref [{:g}, {:g}]", who, first, second),
+            "write a time constant [s] and a damping ratio, both above 0, or -stiffness [1/s^2] and -damping "
+            "[1/s]");
+  if (!std::all_of(soft.solimp.begin(), soft.solimp.end(), finite))
+    d.error(where, who + " has a solimp that is not finite", "write numbers");
+}
+
 void check_range(const Range& range, const Source& where, const std::string& who, Diagnostics& d) {
   if (range.lower <= range.upper) return;
   d.error(where,
@@ -280,6 +291,8 @@ void ModelCompiler::compile_constraints() {
     if (c.type == ConstraintType::distance) entry.distance = c.distance;
     entry.stiffness = c.stiffness;
     entry.relaxation_time = c.relaxation_time < 0 ? -1 : c.relaxation_time;
+    entry.soft = c.soft;
+    if (c.soft) check_soft(*c.soft, c.where, who, diagnostics);
     entry.active = c.active;
     if (c.type == ConstraintType::coupler) {
       entry.joint_a = resolve(joint_index, "joint", c.joint_a, c.where, "the first joint of " + who);

@@ -85,6 +85,7 @@ void check_joint(const Joint& joint, const Body& body, Diagnostics& d) {
               "swap them");
     }
   }
+  if (joint.soft_limits) check_soft(*joint.soft_limits, joint.where, who, d);
 }
 
 // Without what its type ignores: scenes that differ only there are one model, and the format of
@@ -96,6 +97,7 @@ Joint used_part(Joint joint) {
   if (joint.type == JointType::prismatic || joint.type == JointType::free) joint.position = plain.position;
   if (!has_axis) joint.axis = plain.axis, joint.spring_reference = plain.spring_reference;
   if (joint.type != JointType::screw) joint.pitch = plain.pitch;
+  if (!one_dof || joint.limits.empty()) joint.soft_limits.reset();
   return joint;
 }
 
@@ -366,14 +368,16 @@ void ModelCompiler::add_joint(const Body& body, const Joint& joint, int body_id)
   entry.v = model.num_velocities();
   entry.stiffness = joint.type == JointType::ball || joint.type == JointType::free ? joint.stiffness : 0;
   entry.limits = joint.limits;
+  entry.soft_limits = joint.soft_limits;
   entry.effort_limit = joint.effort_limit;
   entry.dry_friction = joint.dry_friction;
   model.joints.push_back(entry);
   if (!joint.limits.empty() || joint.dry_friction > 0) {
     const bool is_plain =
         joint.limits.size() == 1 && joint.type != JointType::ball && !(joint.dry_friction > 0);
-    model.limited_joints.push_back(is_plain ? LimitedJoint{id, entry.v, entry.q, joint.limits[0]}
-                                            : LimitedJoint{id, -1, -1, {}});
+    model.limited_joints.push_back(
+        is_plain ? LimitedJoint{id, entry.v, entry.q, joint.limits[0], joint.soft_limits}
+                 : LimitedJoint{id, -1, -1, {}, {}});
   }
   switch (joint.type) {
     case JointType::weld:

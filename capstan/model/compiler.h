@@ -83,6 +83,7 @@ bool is_sound(const Pose& pose);  // finite, quaternion not zero
 std::string quoted(const char* kind, const std::string& name);
 
 // Checks that more than one file of compile() makes.
+void check_soft(const SoftReference& soft, const Source& where, const std::string& who, Diagnostics& d);
 void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d);
 void check_range(const Range& range, const Source& where, const std::string& who, Diagnostics& d);
 

@@ -5,6 +5,15 @@
 #include "capstan/physics/physics.h"
 
 namespace capstan {
+namespace {
+
+void add(const std::optional<SoftReference>& soft, Hash* hash) {
+  if (!soft) return;
+  for (const double x : soft->solref) hash->add(x);
+  for (const double x : soft->solimp) hash->add(x);
+}
+
+}  // namespace
 
 void ModelCompiler::compute_fingerprint() {
   Hash hash;
@@ -121,12 +130,14 @@ void ModelCompiler::compute_fingerprint() {
       hash.add(static_cast<std::int64_t>(x));
     for (const double x : {c.distance, c.stiffness, c.relaxation_time}) hash.add(x);
     for (const double x : c.polynomial) hash.add(x);
+    add(c.soft, &hash);
   }
   for (const ModelJoint& joint : model.joints) {
     for (const Range& limit : joint.limits) {
       hash.add(limit.lower);
       hash.add(limit.upper);
     }
+    add(joint.soft_limits, &hash);
   }
   model.fingerprint = hash.value;
 }

@@ -76,6 +76,7 @@ struct ModelJoint {
   int q = 0, v = 0;
   double stiffness = 0;  // ball and free springs; those of scalar dofs are in ModelDof
   std::vector<Range> limits;
+  std::optional<SoftReference> soft_limits;
   double effort_limit = kInfinity;
   double dry_friction = 0;
 };
@@ -96,6 +97,7 @@ struct LimitedJoint {
   int joint = 0;
   int dof = -1, q = -1;  // -1: see the joint
   Range limits;
+  std::optional<SoftReference> soft;
 };
 
 // length = sum coefficient * q, rate = sum coefficient * v. On dofs of a ball joint the length is coefficient
@@ -172,6 +174,7 @@ struct ModelConstraint {
   int joint_a = -1, joint_b = -1;
   std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
   double distance = 0, stiffness = kInfinity, relaxation_time = -1;
+  std::optional<SoftReference> soft;
   bool active = true;
 };
 

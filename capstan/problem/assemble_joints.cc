@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "capstan/dynamics/spatial_tendon.h"
+#include "capstan/laws/soft_reference.h"
 #include "capstan/math/rotation.h"
 #include "capstan/problem/assembler.h"
 
@@ -34,11 +35,16 @@ ScalarLaw Assembler::make_dry_friction(double force, double W) const {
 }
 
 ScalarLaw Assembler::make_law(const AssemblyWorkspace::Wanted& wanted, double W) const {
+  if (wanted.soft != nullptr) {
+    ScalarLaw law = make_soft_law(*wanted.soft, wanted.value, wanted.rate, std::abs(wanted.value), W, dt);
+    law.lower = 0;
+    return law;
+  }
   return wanted.is_limit ? make_limit(wanted.value, W) : make_dry_friction(wanted.value, W);
 }
 
-void Assembler::want_dof_law(int dof, double sign, bool is_limit, double value) {
-  w.wanted_of_dofs.push_back({is_limit, value});
+void Assembler::want_dof_law(int dof, double sign, bool is_limit, double value, const SoftReference* soft) {
+  w.wanted_of_dofs.push_back({is_limit, value, soft == nullptr ? 0.0 : sign * state.v[dof], soft});
   problem.dof_laws.push_back({dof, sign, {}});
 }
 
@@ -65,18 +71,19 @@ void Assembler::make_laws(int first_group) {
   });
 }
 
-void Assembler::add_limits(int dof, int q, const Range& limits) {
+void Assembler::add_limits(int dof, int q, const Range& limits, const SoftReference* soft) {
   const double speed = std::max(std::abs(state.v[dof]), std::abs(motion.v_star[dof]));
   for (const double sign : {1.0, -1.0}) {
     const double phi = sign > 0 ? state.q[q] - limits.lower : limits.upper - state.q[q];
-    if (may_reach(phi, speed)) want_dof_law(dof, sign, true, phi);
+    if (soft == nullptr ? may_reach(phi, speed) : phi < 0) want_dof_law(dof, sign, true, phi, soft);
   }
 }
 
 void Assembler::add_dof_laws() {
   for (const LimitedJoint& limited : model.limited_joints) {
     if (limited.dof >= 0) {
-      if (!sleeps(limited.dof)) add_limits(limited.dof, limited.q, limited.limits);
+      if (!sleeps(limited.dof))
+        add_limits(limited.dof, limited.q, limited.limits, limited.soft ? &*limited.soft : nullptr);
       continue;
     }
     const ModelJoint& joint = model.joints[limited.joint];

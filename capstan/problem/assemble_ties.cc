@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/laws/soft_reference.h"
 #include "capstan/problem/assembler.h"
 #include "capstan/problem/gap.h"
 
@@ -27,6 +28,16 @@ void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c,
   }
   // Rows that are a vector together (a turn, a way) keep its direction when its speed is bounded.
   const int rows = std::min(group.num_rows, 3);
+  if (c.soft) {
+    const Vec6 rate = problem.calc_motion(group, state.v);
+    const double error = phi.head(group.num_rows).norm();
+    for (int i = 0; i < group.num_rows; ++i) {
+      problem.laws.push_back(make_soft_law(*c.soft, phi[i], rate[i], error, W(i, i), dt));
+      w.curvature.resize(problem.laws.size());
+    }
+    problem.groups.push_back(group);
+    return;
+  }
   for (int first = 0; first < group.num_rows; first += rows) {
     const double error = phi.segment(first, rows).norm();
     for (int i = first; i < first + rows; ++i) {

@@ -157,10 +157,10 @@ struct Assembler {
   ScalarLaw make_limit(double phi, double W) const;
   ScalarLaw make_dry_friction(double force, double W) const;
   ScalarLaw make_law(const AssemblyWorkspace::Wanted& wanted, double W) const;
-  void want_dof_law(int dof, double sign, bool is_limit, double value);
+  void want_dof_law(int dof, double sign, bool is_limit, double value, const SoftReference* soft = nullptr);
   void want_law(const ConstraintGroup& group, bool is_limit, double value);
   void make_laws(int first_group);
-  void add_limits(int dof, int q, const Range& limits);
+  void add_limits(int dof, int q, const Range& limits, const SoftReference* soft = nullptr);
   void add_dof_laws();
   void add_ball_limit(const ModelJoint& joint);
   bool is_ancestor(int a, int dof) const;

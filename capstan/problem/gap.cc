@@ -41,7 +41,7 @@ Vec6 calc_gap(const Model& model, const ModelConstraint& c, const VecX& q, const
 }
 
 bool is_rigid(const Model& model, const ModelConstraint& c) {
-  if (!c.active || !std::isinf(c.stiffness)) return false;
+  if (!c.active || c.soft || !std::isinf(c.stiffness)) return false;
   return c.type == ConstraintType::coupler || model.bodies[c.body_a].link != model.bodies[c.body_b].link;
 }
 

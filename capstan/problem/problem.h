@@ -125,6 +125,8 @@ struct AssemblyWorkspace {
   struct Wanted {
     bool is_limit;
     double value;
+    double rate = 0;                      // [m/s or rad/s] of the gap before the step,
+    const SoftReference* soft = nullptr;  // which a soft limit takes
   };
   std::vector<Wanted> wanted_of_dofs, wanted;     // one for each dof law; one for each of some groups
   std::vector<char> has_constraint, is_released;  // [objects] for add_drives(): now; in this step before

@@ -63,6 +63,13 @@ enum class JointType { weld, revolute, prismatic, screw, universal, ball, planar
 //   free       6     x, y, z, quat_wxyz (7)     velocity of the body origin [m/s], angular velocity [rad/s],
 //   both
 //                                               in the axes of the frame before the joint (the world)
+// MuJoCo's soft constraint in place of a near-rigid one (laws/soft_reference.h).
+struct SoftReference {
+  std::array<double, 2> solref = {0.02, 1};                   // time constant [s], damping ratio; or negative
+                                                              // stiffness [1/s^2], damping [1/s]
+  std::array<double, 5> solimp = {0.9, 0.95, 0.001, 0.5, 2};  // impedance at 0, from width [m or rad] on
+};
+
 struct Joint {
   std::string name;
   Source where;
@@ -79,8 +86,9 @@ struct Joint {
   double dry_friction = 0;      // Coulomb torque or force on every dof [N m or N]
   double rotor_inertia = 0;     // reflected inertia on every dof [kg m^2 or kg]
   std::vector<Range> limits;  // empty: none. One range for each dof in order; ball: one, of the turn [0, max]
-  double effort_limit = kInfinity;    // bound of the sum of actuator forces on each dof [N m or N]
-  double velocity_limit = kInfinity;  // told to users (URDF); not enforced [rad/s or m/s]
+  std::optional<SoftReference> soft_limits;  // 1-dof joints: acts once a limit is passed; absent: near-rigid
+  double effort_limit = kInfinity;           // bound of the sum of actuator forces on each dof [N m or N]
+  double velocity_limit = kInfinity;         // told to users (URDF); not enforced [rad/s or m/s]
 };
 
 struct Body {
@@ -280,9 +288,10 @@ struct Constraint {
       pose_b;  // in the body frames; an absent one is where the other is with all joints at their reference
   std::string joint_a, joint_b;  // coupler: 1-dof joints
   std::array<double, 5> polynomial = {0, 1, 0, 0, 0};
-  double distance = 0;           // [m]
-  double stiffness = kInfinity;  // [N/m, N m/rad]; infinite: near-rigid
-  double relaxation_time = -1;   // [s]; negative: the time step
+  double distance = 0;                // [m]
+  double stiffness = kInfinity;       // [N/m, N m/rad]; infinite: near-rigid
+  double relaxation_time = -1;        // [s]; negative: the time step
+  std::optional<SoftReference> soft;  // in place of those two
   bool active = true;
 };
 

@@ -103,16 +103,17 @@ void calc_gap_velocities(const Problem& problem, const VecX& v, const BounceWork
 }
 
 void find_spins(const Model& model, const Motion& motion, const Problem& problem, BounceWorkspace* w) {
-  w->spin.resize(0);
   w->v_spin.clear();
+  bool any = false;
   for (const int t : motion.scratch->with_spinners) {
     const int first = model.trees[t].dof_end - 3;
     const Vec3 spin = calc_idle_spin(model, motion, t, problem.v0.segment<3>(first));
     if (spin.isZero(0)) continue;
-    if (w->spin.size() == 0) w->spin.setZero(model.num_velocities());
+    if (!any) w->spin.setZero(model.num_velocities());
+    any = true;
     w->spin.segment<3>(first) = spin;
   }
-  if (w->spin.size() > 0) calc_contact_velocities(problem, w->spin, &w->v_spin);
+  if (any) calc_contact_velocities(problem, w->spin, &w->v_spin);
 }
 
 // A contact that wants to be left at rate `after`.
@@ -363,18 +364,19 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
   const Contacts& contacts = *all_contacts;
   if (is_first) {
     w.impulse.clear();
-    w.v_free.resize(0);
-    w.drift.resize(0);
+    w.has_free = w.has_drift = false;
   }
   const auto bounces = [](const ContactMaterial& m) { return m.restitution > 0; };
   if (std::none_of(contacts.material.begin(), contacts.material.end(), bounces)) return 0;
   const double dt = problem.dt, theta = scheme.theta_vq;
-  if (w.v_free.size() == 0) {  // contacts that bounce may be late ones only
+  if (!w.has_free) {  // contacts that bounce may be late ones only
+    w.has_free = true;
     w.v_free = motion->v_star;
     w.is_moved.assign(model.objects.size(), false);
   }
   if (w.newton.solvers == nullptr) w.newton = make_newton_workspace(model);
-  if (!is_first) add_drift_rates(w.num_known, contacts.size(), w.drift, all_contacts, whole, &w);
+  if (!is_first && w.has_drift)
+    add_drift_rates(w.num_known, contacts.size(), w.drift, all_contacts, whole, &w);
   w.num_known = contacts.size();
   find_spins(model, *motion, problem, &w);
   calc_gap_velocities(problem, problem.v0, w, &w.v_before);
@@ -465,13 +467,14 @@ int bounce(const Model& model, const Scheme& scheme, const VecX& acceleration, b
   }
   if (rounds == 0) return 0;
   add_drift_rates(0, contacts.size(), w.new_drift, all_contacts, whole, &w);
-  if (w.drift.size() == 0) w.drift.setZero(model.num_velocities());
+  if (!w.has_drift) w.drift.setZero(model.num_velocities());
+  w.has_drift = true;
   w.drift += w.new_drift;
   return rounds;
 }
 
 const VecX& moving_velocity(const BounceWorkspace& w, const VecX& v, double theta_vq, VecX* sum) {
-  if (w.drift.size() == 0 || theta_vq == 0) return v;
+  if (!w.has_drift || theta_vq == 0) return v;
   *sum = v + w.drift / theta_vq;
   return *sum;
 }

@@ -48,17 +48,18 @@ struct BounceWorkspace {
   std::vector<Impact> impacts;
   int num_known = 0;      // contacts of the last call
   VecX borne;             // [dofs] what bears bodies adds to their free velocities, as far as it is known
-  VecX drift, new_drift;  // [dofs] of positions in this step; of all calls (empty: none), and of the last one
-  std::vector<Vec3> v_before, v_led, v;  // [contacts] velocity before the step, in free motion, and now
-  std::vector<Vec3> v_drift, v_borne;    // [contacts] of new_drift, of borne
-  VecX spin;                             // [dofs] of bodies of revolution: it moves no surface; empty: none
-  std::vector<Vec3> v_spin;              // [contacts] of spin
-  std::vector<double> most_left;         // [objects] of its impacts [s]
-  std::vector<Vec2> idle_sum;            // [objects] normal impulse, and its idle part
-  std::vector<Vec3> v_after;             // [contacts of a round]
-  std::vector<char> takes_part;          // [objects] in a round
-  std::vector<char> is_impact;           // [contacts] likewise
-  std::vector<char> is_moved;            // [objects] by an impact of this step
+  VecX drift, new_drift;  // [dofs] of positions in this step; of all calls, and of the last one
+  bool has_free = false, has_drift = false;  // whether v_free and drift are of this step
+  std::vector<Vec3> v_before, v_led, v;      // [contacts] velocity before the step, in free motion, and now
+  std::vector<Vec3> v_drift, v_borne;        // [contacts] of new_drift, of borne
+  VecX spin;                                 // [dofs] of bodies of revolution: it moves no surface
+  std::vector<Vec3> v_spin;                  // [contacts] of spin; empty: none
+  std::vector<double> most_left;             // [objects] of its impacts [s]
+  std::vector<Vec2> idle_sum;                // [objects] normal impulse, and its idle part
+  std::vector<Vec3> v_after;                 // [contacts of a round]
+  std::vector<char> takes_part;              // [objects] in a round
+  std::vector<char> is_impact;               // [contacts] likewise
+  std::vector<char> is_moved;                // [objects] by an impact of this step
 };
 
 // Of all contacts, in their frames, with velocities v of the dofs.

@@ -104,6 +104,7 @@ void StepRun::solve_rigid() {
   keep_answer(problem, result.x, &w);
   remember(w, w.rigid.get());
   w.bounce.drift = calc_position_correction(problem, result.x);
+  w.bounce.has_drift = w.bounce.drift.size() > 0;
   w.newton.is_reused.assign(model.num_objects(), 0);
   find_islands(w.problem, std::vector<char>(w.problem.groups.size(), 1), &w.newton.islands);
   report.solver = {};

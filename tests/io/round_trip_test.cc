@@ -263,6 +263,7 @@ Scene decorated_scene(Random& random) {
     c.relaxation_time = maybe(random) ? uniform(random, -3, 0) : awkward_positive(random, 1);
     if (maybe(random)) c.pose_a = Pose{awkward_vector(random, 1), test::random_quat(random)};
     if (maybe(random)) c.pose_b = Pose{awkward_vector(random, 1), Vec4(1, -0.0, 0, 0)};
+    if (maybe(random)) c.soft = SoftReference{{awkward_positive(random, 1), 1}, {0.5, 0.9, 0.01, 0.5, 2}};
     c.active = maybe(random);
     scene.constraints.push_back(c);
   }

@@ -53,7 +53,12 @@ static void expect_same(const Inertia& a, const Inertia& b) {
   SAME(com);
   SAME(about_com);
 }
+static void expect_same(const SoftReference& a, const SoftReference& b) {
+  SAME(solref);
+  SAME(solimp);
+}
 static void expect_same(const Joint& a, const Joint& b) {
+  expect_same(a.soft_limits, b.soft_limits);
   SAME(name);
   SAME(type);
   SAME(position);
@@ -211,6 +216,7 @@ static void expect_same(const Constraint& a, const Constraint& b) {
   SAME(distance);
   SAME(stiffness);
   SAME(relaxation_time);
+  expect_same(a.soft, b.soft);
   SAME(active);
 }
 static void expect_same(const Keyframe& a, const Keyframe& b) {

@@ -8,6 +8,7 @@
 
 #include "capstan/io/read.h"
 #include "capstan/step/step.h"
+#include "tests/support/scene_text.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -64,6 +65,29 @@ TEST(Allocation, AHeapAtRestAllocatesNothing) {
 }
 TEST(Allocation, AHeapThatMaySleepAllocatesNothing) {
   expect_no_allocation_at_rest(true);
+}
+
+// A ball that bounces and a disc that spins and bounces, by steps in which something bounces and others.
+TEST(Allocation, WhatSpinsAndBouncesAllocatesNothing) {
+  const Model model = compile(test::scene_of(R"(
+materials: [{name: default, restitution: 1, friction: 0}]
+shapes: [{type: half_space}]
+bodies:
+  - name: disc
+    position: [0, 0, 0.3]
+    joint: {type: free, initial_velocity: [0, 0, 0, 0, 0, 60]}
+    shape: {type: cylinder, radius: 0.1, length: 0.04, mass: 1}
+  - {name: ball, position: [0.5, 0, 0.5], joint: free, shape: {type: sphere, radius: 0.05, mass: 1}}
+)"));
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  const StepOptions options{0.002};
+  for (int i = 0; i < 600; ++i) step(model, options, {}, &state, &workspace);
+  const long before = allocations;
+  int bounces = 0;
+  for (int i = 0; i < 600; ++i) bounces += step(model, options, {}, &state, &workspace).bounce_rounds;
+  EXPECT_GE(bounces, 4);
+  EXPECT_EQ(allocations - before, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenes, Steps,

@@ -1,0 +1,86 @@
+// solref and solimp of equality constraints and of limits: motions measured in MuJoCo 4.0.0.
+#include <gtest/gtest.h>
+
+#include "capstan/laws/soft_reference.h"
+#include "tests/io/mjcf_helpers.h"
+#include "tests/support/contact_simulation.h"
+
+namespace capstan {
+namespace {
+
+// Two slides that a joint equality couples, a slide and a hinge that run into their limits, a ball that is
+// tied to a point. Where bodies have their centres of mass at the joint or the point, MuJoCo's estimate of
+// the inverse inertia is exact, and so are ours.
+const char* const kModel = R"(
+  <option timestep="0.002" gravity="0 0 0" integrator="Euler"/>
+  <default><geom type="sphere" size="0.05" contype="0" conaffinity="0"/></default>
+  <worldbody>
+    <body><joint name="a" type="slide" axis="1 0 0"/><geom mass="1"/></body>
+    <body pos="0 1 0"><joint name="b" type="slide" axis="1 0 0"/><geom mass="2"/></body>
+    <body pos="0 2 0">
+      <joint type="slide" axis="1 0 0" limited="true" range="-1 0.1"
+             solreflimit="0.03 0.7" solimplimit="0.7 0.95 0.02 0.4 3"/>
+      <geom mass="1.5"/>
+    </body>
+    <body name="d" pos="0 3 0"><freejoint/><geom mass="1"/></body>
+    <body pos="0 4 0">
+      <joint axis="0 1 0" limited="true" range="-90 20" solreflimit="-400 -10"/><geom mass="1"/>
+    </body>
+  </worldbody>
+  <equality>
+    <joint joint1="a" joint2="b" polycoef="0.1 1 0 0 0" solref="0.05 0.5" solimp="0.8 0.9 0.01"/>
+    <connect body1="d" anchor="0 0 0" solref="0.04 0.3"/>
+  </equality>
+  <keyframe><key name="start" qpos="0.3 0 0  0.02 3.01 0  1 0 0 0  0" qvel="0 0.5 2  0 0 0.3  0 0 0  3"/></keyframe>
+  )";
+
+TEST_F(Mjcf, SoftConstraintsMoveAsInMujoco) {
+  struct Row {
+    double time;
+    std::array<double, 7> q;  // of a, b, c, the ball's x, y, z, and the hinge
+  };
+  const Row rows[] = {
+      {0.05,
+       {0.196754153537, 0.0766229232313, 0.1, -0.00420080134359, 2.99789959933, -0.000755116453532, 0.15}},
+      {0.1,
+       {0.181294079661, 0.10935296017, 0.110514670511, -9.63929013912e-05, 2.99995180355, 0.000242208878417,
+        0.3}},
+      {0.2,
+       {0.236076047592, 0.131961976204, 0.0682814364007, -0.000122104844289, 2.99993894758,
+        -4.68937881002e-06, 0.450632486013}},
+      {0.4,
+       {0.300069391958, 0.199965304021, -0.0161850318194, 8.38075897734e-07, 3.00000041904,
+        -6.59050579135e-09, 0.161137208748}},
+  };
+  test::Simulation run(read_clean(kModel), 0.002, ContactLaw::coulomb);
+  run.state = keyframe_state(run.model, "start");
+  for (const Row& row : rows) {
+    run.go(row.time - run.state.time);
+    const VecX& q = run.state.q;
+    const double ours[] = {q[0], q[1], q[2], q[3], q[4], q[5], q[10]};
+    for (int i = 0; i < 7; ++i) EXPECT_NEAR(ours[i], row.q[i], 1e-6) << "number " << i << " at " << row.time;
+  }
+}
+
+TEST(SoftReference, Impedance) {
+  EXPECT_DOUBLE_EQ(calc_impedance({0.9, 0.95, 0.001, 0.5, 2}, 0), 0.9);
+  EXPECT_DOUBLE_EQ(calc_impedance({0.9, 0.95, 0.001, 0.5, 2}, 0.0005), 0.925);
+  EXPECT_DOUBLE_EQ(calc_impedance({0.9, 0.95, 0.001, 0.5, 2}, 1), 0.95);
+  EXPECT_DOUBLE_EQ(calc_impedance({0, 1, 0.001, 0.5, 2}, 1), kMaxImpedance);
+}
+
+// Held against a steady force, a limit of impedance d gives way by (1 - d) / d a / (d k), a that of the
+// force.
+TEST_F(Mjcf, ALoadedLimitGivesWayByWhatItsImpedanceSays) {
+  const Scene scene = read_clean(R"(
+  <option timestep="0.001" gravity="0 0 -10"/>
+  <worldbody><body><joint type="slide" axis="0 0 1" limited="true" range="0 1" solreflimit="0.02 1"
+    solimplimit="0.8 0.8 0.001"/><geom type="sphere" size="0.05" mass="3"/></body></worldbody>)");
+  test::Simulation run(scene, 0.001, ContactLaw::coulomb);
+  run.go(1);
+  const double d = 0.8, k = 1 / (d * d * 0.02 * 0.02);
+  EXPECT_NEAR(run.state.q[0], -(1 - d) * 10 / (d * d * k), 1e-9);
+}
+
+}  // namespace
+}  // namespace capstan
