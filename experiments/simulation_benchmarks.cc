@@ -323,8 +323,8 @@ Result simulation_benchmarks(const Run& run) {
       "and 1 m. An elastic ball is a "
       "ball on a spring without dissipation; its energy includes that of the spring. "
       "With restitution 1 every bounce loses 4e-5 of the energy, at any dt: impacts are solved as contacts "
-      "of a stiffness of 1e5 times the "
-      "mass per step (kStiffness in step/bounce.cc), which leaves the speed after it short by 2e-5. "
+      "that give way by 1e-5 of the velocity that they change (kStiffness in step/bounce.cc), so that the "
+      "speed after it is short by 2e-5. "
       "The published robot is ANYmal with other initial conditions; its figures are not comparable and not "
       "shown.");
   return result;
