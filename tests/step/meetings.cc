@@ -2,11 +2,10 @@
 // twin: the free motion in 1000 substeps. Who misses gets no impulse; who is hit gets one, in this very step,
 // and does not pass through.
 //
-//   meetings [--count 2000 | --each 0] [--seed 1] [--law 3] [--verbose]      law: the number of a ContactLaw
-//   meetings --page FILE [--each 10000] [--seed 11]                          three laws, and a page of their
-//   counts
+//   meetings [--count 2000 | --each 0] [--seed 1] [--law 3] [--verbose]
+//   meetings --page FILE [--each 10000] [--seed 11] [--law 4]    a page of the counts of one law, or three
 //
-// --each goes on until as many have missed, and as many have hit.
+// law: the number of a ContactLaw. --each goes on until as many have missed, and as many have hit.
 // Exit code 1 if any answer is wrong.
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/geometry/collide.h"
@@ -249,12 +249,12 @@ step; the free motion in %d substeps tells which: whoever stays away by more tha
 |---|---|---|---|---|---|---|
 )";
 
-int write_page(const char* file, const Amount& amount, int seed) {
+int write_page(const char* file, const Amount& amount, int seed, const std::vector<ContactLaw>& laws) {
   char head[2000];
   std::snprintf(head, sizeof head, kPage, kSubsteps, kClear, kDeep, kMostDepth);
   std::string page = head;
   bool good = true;
-  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::lagged}) {
+  for (const ContactLaw law : laws) {
     const Counts c = try_pairs(amount, seed, law, true);
     char row[200];
     std::snprintf(row, sizeof row, "| %s | %d | %d | %d | %d | %d | %d |\n",
@@ -272,7 +272,7 @@ int write_page(const char* file, const Amount& amount, int seed) {
 
 int run(int argc, char** argv) {
   Amount amount;
-  int seed = 0, law = 3;
+  int seed = 0, law = -1;
   bool verbose = false;
   const char* page = nullptr;
   for (int i = 1; i < argc; ++i) {
@@ -286,8 +286,11 @@ int run(int argc, char** argv) {
   }
   if (page != nullptr) {
     if (amount.each == 0) amount.each = 10000;
-    return write_page(page, amount, seed > 0 ? seed : 11);
+    std::vector<ContactLaw> laws = {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::lagged};
+    if (law >= 0) laws = {static_cast<ContactLaw>(law)};
+    return write_page(page, amount, seed > 0 ? seed : 11, laws);
   }
+  if (law < 0) law = static_cast<int>(ContactLaw::regularized_lagged);
   const Counts c = try_pairs(amount, seed > 0 ? seed : 1, static_cast<ContactLaw>(law), verbose);
   return c.is_right() && amount.is_reached(c) ? 0 : 1;
 }
