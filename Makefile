@@ -18,7 +18,7 @@ help:
 	@echo "make gauntlet  small scenes with known answers in every simulator; docs/results/gauntlet.md"
 	@echo "make references  the gauntlet's answers worked out anew; geometry and start of every simulator compared"
 	@echo "make experiments  repeat the published experiments; docs/results"
-	@echo "make pages    bounces, scales and starts by default, 100,000 random problems; docs/results (a quarter of an hour)"
+	@echo "make pages    bounces, scales and starts by default, random meetings, 100,000 random problems; docs/results (half an hour)"
 	@echo "make build    build everything into $(BUILD)"
 	@echo "make setup    only install the Debian packages that a build needs"
 	@echo "make golden   after results changed on purpose: write tests/golden/hashes.txt anew"
@@ -73,8 +73,9 @@ experiments: setup $(BUILD)/build.ninja
 
 PROBLEMS ?= 100000
 pages: setup $(BUILD)/build.ninja
-	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli convergence
+	@cmake --build $(BUILD) -j $(JOBS) --target capstan_cli convergence meetings
 	@python3 bench/defaults.py --capstan $(BUILD)/apps/capstan/capstan --page docs/results/defaults.md
+	@$(BUILD)/tests/meetings --page docs/results/meetings.md
 	@$(BUILD)/tests/convergence --law coulomb --count $(PROBLEMS) --page docs/results/random_problems.md
 
 golden: setup build/release/build.ninja

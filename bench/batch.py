@@ -1,4 +1,4 @@
-"""Steps per second of many runs at once: capstan.rollout beside mujoco.rollout (PyPI), one and two threads.
+"""Steps per second of many runs at once: capstan.rollout beside mujoco.rollout and mujoco.batch (PyPI), one and two threads.
 
     PYTHONPATH=build/release/python build/python/bin/python3 bench/batch.py [--runs 16] [--steps 200] [--rounds 5] [--cpu] [--contact-law name]
 
@@ -69,13 +69,24 @@ def measure(name, text, path, arguments, dt):
             datas = [mujoco.MjData(peer) for _ in range(threads)]
             work[f"MuJoCo {mujoco.__version__}", threads] = lambda pool=pool, datas=datas: pool.rollout(
                 peer, datas, np.tile(state, (runs, 1)), controls if peer.nu else None, nstep=steps)
+        try:
+            import mujoco.batch
+        except ImportError:
+            print(f"MuJoCo {mujoco.__version__} has no mujoco.batch")
+        else:
+            key = peer.key(keyframe).id if keyframe else -1
+            for threads in (1, 2):
+                def go(batch=mujoco.batch.Batch(peer, nsim=runs, nthread=threads)):
+                    batch.reset(keyframe=key)
+                    batch.rollout(steps, controls if peer.nu else None)
+                work[f"MuJoCo {mujoco.__version__} batch", threads] = go
     times, clock = {key: [] for key in work}, time.process_time if arguments.cpu else time.perf_counter
     for _ in range(arguments.rounds):
         for key, run in work.items():
             times[key].append(best(run, 1, clock))
     rate = {key: runs * steps / min(t) for key, t in times.items()}
     for (engine, threads), steps_per_second in rate.items():
-        print(f"{name:10} {engine:14} {threads} thread{'s' if threads > 1 else ' '} {steps_per_second:10.0f} steps/s  "
+        print(f"{name:10} {engine:18} {threads} thread{'s' if threads > 1 else ' '} {steps_per_second:10.0f} steps/s  "
               f"{steps_per_second / rate[engine, 1]:.2f} of one thread")
     peers = [key for key in rate if key[0] != "Capstan"]
     for key in peers:

@@ -261,6 +261,7 @@ Made by `bench/compare.py` ({mode}), which `make bench` and `capstan bench` run.
 
 * {date}; {processor}, {processors} processors, {system}; load {load:.1f} at the start
 * Capstan {commit}, compiled by {compiler}; one thread, eps_r 1e-5 certified at every step (column *residual*)
+* *Capstan* in the tables is the law `regularized_lagged`, which is not the default: that is `coulomb`, exact in small islands and slower in heaps ([laws](../laws.md#which-law)). Other laws are named, as in *Capstan sap*.
 * {versions}
 * Scenes: `bench/peers/scene.h`. At most {limit:g} s of stepping for one run.
 

@@ -87,12 +87,12 @@ bool falls(const Series& s) {
 void over_time(const Run& run, Result* result) {
   const double duration = run.is_short ? 2 : 10;
   Simulation s = make(40, true);
-  std::vector<double> time, iterations, wall, early, late, residual, complementarity;
+  std::vector<double> time, iterations, cost, early, late, residual, complementarity;
   std::vector<Convergence> histories;
   s.run_until(duration, [&] {
     time.push_back(s.state.time);
     iterations.push_back(s.report.solver.most_iterations);
-    wall.push_back(1e3 * s.wall);
+    cost.push_back(1e3 * s.seconds);
     (s.state.time < 1 ? early : late).push_back(iterations.back());
     residual.push_back(momentum_error(s));
     complementarity.push_back(complementarity_error(s));
@@ -100,13 +100,13 @@ void over_time(const Run& run, Result* result) {
       histories.push_back(convergence(s, fmt::format("step {}", s.state.step)));
     run.tell(0.2 * s.state.time / duration, "40 bodies with walls");
   });
-  for (std::size_t i = wall.size(); i-- > 1;) wall[i] -= wall[i - 1];  // from sums to steps
+  for (std::size_t i = cost.size(); i-- > 1;) cost[i] -= cost[i - 1];  // from sums to steps
   for (int repeat = 0; repeat < 2; ++repeat) {  // each run does the same; the best time of each step
     Simulation again = make(40, true);
     double before = 0;
     again.run_until(duration, [&, i = std::size_t{0}]() mutable {
-      wall[i] = std::min(wall[i], 1e3 * (again.wall - before));
-      before = again.wall, ++i;
+      cost[i] = std::min(cost[i], 1e3 * (again.seconds - before));
+      before = again.seconds, ++i;
     });
   }
   const std::vector<double> steady(iterations.end() - iterations.size() / 4, iterations.end());
@@ -142,10 +142,10 @@ void over_time(const Run& run, Result* result) {
     return PlotOptions{640, 320, title, "time [s]", label, false, false, {}, {}};
   };
   result->figure("over_time",
-                 "Newton iterations and wall-clock time of each step (best of three runs), 40 bodies with "
+                 "Newton iterations and processor time of each step (best of three runs), 40 bodies with "
                  "walls (figure 9)",
                  arrange({draw_plot({{"", time, iterations}}, panel("iterations", "iterations of a step")),
-                          draw_plot({{"", time, wall}}, panel("wall-clock time", "time of a step [ms]"))},
+                          draw_plot({{"", time, cost}}, panel("processor time", "time of a step [ms]"))},
                          2, 640, 320));
   result->figure("convergence",
                  "Cost above its minimum, over that of the first guess, against iterations (figure 10)",
@@ -234,7 +234,7 @@ void scaling(const Run& run, Result* result) {
             // The judge is slow: not all steps of many bodies.
             if (n <= 80 || s.state.step % 20 == 0) residual.push_back(momentum_error(s));
           });
-          per_step.push_back(1e3 * s.wall / static_cast<double>(s.state.step));
+          per_step.push_back(1e3 * s.seconds / static_cast<double>(s.state.step));
           touching = count_pushing(s);
           islands = s.report.solver.islands;
         }

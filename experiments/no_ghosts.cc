@@ -126,7 +126,7 @@ Fall fall(ContactLaw law, double dt) {
     if (result.last == 0 && is_down(kTiles - 1)) result.last = s.state.time;
   });
   for (int i = 0; i < kTiles; ++i) result.fallen += is_down(i);
-  result.milliseconds = 1e3 * s.wall * dt / 4;
+  result.milliseconds = 1e3 * s.seconds * dt / 4;
   return result;
 }
 
@@ -167,21 +167,23 @@ Result no_ghosts(const Run& run) {
                {}};
   double reference = 0;
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::sap}) {
-    for (const double dt : {0.0005, 0.001, 0.002, 0.005, 0.01}) {
+    for (const double dt : {0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01}) {
       if (run.is_short && dt < 0.005) continue;
       const Fall f = fall(law, dt);
       domino.rows.push_back({kContactLawNames[static_cast<int>(law)], fmt::format("{:g}", 1e3 * dt),
                              fmt::format("{}", f.fallen), f.last > 0 ? fmt::format("{:.3f}", f.last) : "",
                              fmt::format("{:.2f}", f.milliseconds)});
-      run.tell(0.5 + 0.03 * static_cast<double>(domino.rows.size()), "dominoes");
+      run.tell(0.5 + 0.025 * static_cast<double>(domino.rows.size()), "dominoes");
       if (law != ContactLaw::coulomb) continue;
-      if (reference == 0) reference = f.last;
       result.claim(fmt::format("coulomb: all dominoes fall at dt {:g} ms", 1e3 * dt), "50",
                    fmt::format("{}", f.fallen), f.fallen == kTiles);
-      if (dt <= 0.005 && !run.is_short)
-        result.claim(fmt::format("coulomb: the last one falls when it does at 0.5 ms, dt {:g} ms", 1e3 * dt),
+      if (reference == 0) {
+        reference = f.last;
+      } else if (dt <= 0.005 && !run.is_short) {
+        result.claim(fmt::format("coulomb: the last one falls when it does at 0.1 ms, dt {:g} ms", 1e3 * dt),
                      "within 5 %", fmt::format("{:+.1f} %", 100 * (f.last / reference - 1)),
                      std::abs(f.last / reference - 1) < 0.05);
+      }
     }
   }
   result.tables.push_back(domino);
@@ -200,12 +202,20 @@ Result no_ghosts(const Run& run) {
       double deepest = 0;
       s.run_until(3, [&] { deepest = std::max(deepest, s.report.deepest); });
       heaps.rows.push_back({fmt::format("{}", bodies), kContactLawNames[static_cast<int>(law)],
-                            fmt::format("{:.2f}", 1e3 * s.wall * 0.01 / 3),
+                            fmt::format("{:.2f}", 1e3 * s.seconds * 0.01 / 3),
                             fmt::format("{:.1f}", 1e3 * deepest)});
     }
   }
   result.tables.push_back(heaps);
   film_seams(run, &result);
+  result.remarks.push_back(
+      "[The gauntlet](gauntlet.md#no-ghosts) has scenes of this kind beside MuJoCo, Bullet, ODE, DART and "
+      "Drake; "
+      "[random meetings](meetings.md) has pairs of shapes that pass and hit each other. Stiction tolerance "
+      "and sigma "
+      "are those of the papers, 1e-4 m/s and 1e-3, the defaults 1e-6 m/s and 1e-4. Times are of the "
+      "processor, on a "
+      "machine that other programs share.");
   return result;
 }
 

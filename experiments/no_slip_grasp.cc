@@ -94,14 +94,14 @@ Held hold(int slabs, RigidModel model, const char* solver, double duration) {
   std::vector<double> times;
   double contacts = 0;
   while (grasp.s.state.time < duration - 0.5 * kDt && grasp.sunk() < kDropped) {
-    const double before = grasp.s.wall;
+    const double before = grasp.s.seconds;
     try {
       grasp.s.step();
     } catch (const StepFailure&) {  // it is thrown out of the grasp
       ++held.failed;
       break;
     }
-    times.push_back(1e3 * (grasp.s.wall - before));
+    times.push_back(1e3 * (grasp.s.seconds - before));
     const SolverReport& solver_report = grasp.s.report.solver;
     held.pivots += solver_report.iterations;
     held.most_pivots = std::max<double>(held.most_pivots, solver_report.iterations);

@@ -18,7 +18,8 @@ struct Law {
 };
 inline constexpr Law kSap = {ContactLaw::sap, "SAP"}, kLagged = {ContactLaw::lagged, "Lagged"},
                      kSimilar = {ContactLaw::similar, "Similar", LineStyle::dashed},
-                     kRegularized = {ContactLaw::regularized_lagged, "Lagged, regularized"};
+                     kRegularized = {ContactLaw::regularized_lagged, "Lagged, regularized"},
+                     kCoulomb = {ContactLaw::coulomb, "Coulomb"};
 
 // A model, its state and what a step needs.
 struct Simulation {
@@ -27,8 +28,8 @@ struct Simulation {
   Workspace workspace;
   StepOptions options;
   Input input;
-  Report report;    // of the last step
-  double wall = 0;  // [s] of all steps so far, solver, collision and all
+  Report report;       // of the last step
+  double seconds = 0;  // of this thread's processor, of all steps so far, solver, collision and all
 
   // `scene`: a Scene, or the name of a shipped one.
   Simulation(const Scene& scene, ContactLaw law, double dt = 0);
@@ -41,6 +42,8 @@ struct Simulation {
   double total_energy() const { return calc_mechanics(model, state).total(); }
 };
 
+// [s] that the processor has worked for this thread: wall clocks count what other programs do, too.
+double processor_seconds();
 Scene shipped_scene(const std::string& name);
 
 // --- The problem of the last step (or any other) ---

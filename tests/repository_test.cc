@@ -40,22 +40,44 @@ const fs::path& root() {
   return path;
 }
 
-// Paths, relative to the repository, of all C++ files.
-Lines cpp_files() {
+// Paths, relative to the repository, of all files in some of its folders with one of these extensions.
+Lines find_files(const Lines& tops, const Lines& extensions) {
   Lines files;
-  for (const char* top : {"apps", "bench", "capstan", "experiments", "python", "tests", "viewer"}) {
+  for (const std::string& top : tops) {
     if (!fs::exists(root() / top)) continue;
     for (auto it = fs::recursive_directory_iterator(root() / top); it != fs::recursive_directory_iterator();
          ++it) {
       const std::string name = it->path().filename();
       if (it->is_directory() && (name == "node_modules" || name == "build")) it.disable_recursion_pending();
-      if (it->is_regular_file() && (it->path().extension() == ".h" || it->path().extension() == ".cc")) {
+      const std::string extension = it->path().extension();
+      if (it->is_regular_file() &&
+          std::find(extensions.begin(), extensions.end(), extension) != extensions.end()) {
         files.push_back(fs::relative(it->path(), root()));
       }
     }
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+const Lines kTops = {"apps", "bench", "capstan", "experiments", "python", "tests", "viewer"};
+
+Lines cpp_files() {
+  return find_files(kTops, {".h", ".cc"});
+}
+
+// Lines that cite a paper by a file that readers do not have, where docs/references.md gives it a name.
+Lines cites_unknown_files(const std::string& path, const std::string& text) {
+  static const std::regex file(R"(\b(sap|icf|filaments|noslip_viscous|course)\.txt\b)");
+  Lines wrong;
+  const Lines lines = split(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::smatch match;
+    if (std::regex_search(lines[i], match, file))
+      wrong.push_back(path + ":" + std::to_string(i + 1) + ": " + match[0].str() +
+                      " is not here; cite by a name of docs/references.md");
+  }
+  return wrong;
 }
 
 Lines folder_order(const std::string& text) {
@@ -167,6 +189,21 @@ TEST(SourceList, FindsWholeWordsOutsideComments) {
   EXPECT_TRUE(names_source(cmake, "c_test.cc"));
   EXPECT_FALSE(names_source(cmake, "base/b.cc"));
   EXPECT_FALSE(names_source(cmake, "a.cc"));
+}
+
+TEST(Citation, RefusesFilesThatReadersDoNotHave) {
+  const std::string file = std::string("icf") + ".txt";
+  EXPECT_EQ(cites_unknown_files("a.yaml", "# The belt\n# of " + file + " XI-A.\n"),
+            Lines{"a.yaml:2: " + file + " is not here; cite by a name of docs/references.md"});
+  EXPECT_EQ(cites_unknown_files("a.yaml", "# ICF XI-A, folders.txt\n"), Lines{});
+}
+
+TEST(Repository, CitesPapersByTheirNames) {
+  Lines tops = kTops;
+  tops.insert(tops.end(), {"docs", "scenes"});
+  const Lines files = find_files(tops, {".h", ".cc", ".py", ".md", ".yaml"});
+  EXPECT_GT(files.size(), 500u);
+  for (const std::string& file : files) EXPECT_EQ(join(cites_unknown_files(file, read(root() / file))), "");
 }
 
 TEST(Repository, FolderOrderIsOneOfDistinctNames) {

@@ -107,8 +107,12 @@ def ours(tasks, columns, steps):
             texts.append(", ".join(failed))
         if any(texts):
             known = t.get("known_failures", [])
-            default = list(dict.fromkeys(k["why"] for k in known if "integrator" not in k))
-            midpoint = list(dict.fromkeys(k["why"] for k in known if "integrator" in k and k["why"] not in default))
+            laws = {}  # of which a reason is true, without midpoint
+            for k in known:
+                if "integrator" not in k:
+                    laws.setdefault(k["why"], []).extend(k.get("laws", []))
+            default = [f"*{', '.join(dict.fromkeys(names))}:* {why}" if len(laws) > 1 and names else why for why, names in laws.items()]
+            midpoint = list(dict.fromkeys(k["why"] for k in known if "integrator" in k and k["why"] not in laws))
             why = " ".join(default + (["*With midpoint:*"] if default and midpoint else []) + midpoint)
             lines.append(f"| {t['name']} | " + " | ".join(texts) + f" | {why} |")
     return lines

@@ -194,7 +194,8 @@ void overlay_geom(Reader& reader, const XmlElement* element, GeomSpec* spec) {
     xml.not_simulated(element, "shellinertia", "is not supported: shapes are solid");
   }
   if (xml.text(element, "fluidshape").value_or("none") != "none") {
-    xml.not_simulated(element, "fluidshape", "is not simulated: there is no fluid");
+    xml.not_simulated(element, "fluidshape",
+                      "is not simulated: in a fluid its body is braked as a box of its inertia");
   }
   if (xml.number(element, "solmix").value_or(1) != 1) {
     xml.not_simulated(element, "solmix", "is not used: stiffnesses combine in series");

@@ -1,5 +1,6 @@
 """The arithmetic of the comparison's report (bench/report.py, bench/figure.py)."""
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -84,6 +85,13 @@ class Targets(unittest.TestCase):
     def test_accuracy(self):
         text = self.text(run("Capstan", [1.0], penetration_mean_mm=0.02))
         self.assertIn("| resting depth over MuJoCo's | 0.1 | 0.2 | MISSED by a factor of 2 |", text)
+
+
+class Page(unittest.TestCase):
+    def test_names_the_law_of_the_column(self):
+        peer = (pathlib.Path(report.__file__).parent / "peers" / "capstan.cc").read_text()
+        law = re.search(r'take\("law", "(\w+)"\)', peer).group(1)
+        self.assertIn(f"*Capstan* in the tables is the law `{law}`", report.INTRO)
 
 
 class Figure(unittest.TestCase):

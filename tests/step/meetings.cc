@@ -2,15 +2,19 @@
 // twin: the free motion in 1000 substeps. Who misses gets no impulse; who is hit gets one, in this very step,
 // and does not pass through.
 //
-//   meetings [--count 2000] [--seed 1] [--law 3] [--verbose]      law: the number of a ContactLaw
+//   meetings [--count 2000 | --each 0] [--seed 1] [--law 3] [--verbose]
+//   meetings --page FILE [--each 10000] [--seed 11] [--law 4]    a page of the counts of one law, or three
 //
+// law: the number of a ContactLaw. --each goes on until as many have missed, and as many have hit.
 // Exit code 1 if any answer is wrong.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/geometry/collide.h"
@@ -108,6 +112,7 @@ double least_distance(const Collider& A, const Motion1& a, const Collider& B, co
 
 struct Counts {
   int missed = 0, hit = 0, unclear = 0, ghosts = 0, passed = 0, late = 0;
+  bool is_right() const { return ghosts + passed + late == 0; }
 };
 
 double smallest_width(const Collider& c) {
@@ -209,25 +214,85 @@ void try_pair(Random& random, ContactLaw law, bool verbose, int number, Counts* 
   }
 }
 
-int run(int argc, char** argv) {
-  int count = 2000, seed = 1, law = 3;
-  bool verbose = false;
-  for (int i = 1; i < argc; ++i) {
-    const auto value = [&] { return i + 1 < argc ? std::atoi(argv[++i]) : 0; };
-    if (std::strcmp(argv[i], "--count") == 0) count = value();
-    if (std::strcmp(argv[i], "--seed") == 0) seed = value();
-    if (std::strcmp(argv[i], "--law") == 0) law = value();
-    if (std::strcmp(argv[i], "--verbose") == 0) verbose = true;
+struct Amount {
+  int count = 2000, each = 0;  // misses and hits together; misses, and hits
+  bool is_reached(const Counts& c) const {
+    return each > 0 ? std::min(c.missed, c.hit) >= each : c.missed + c.hit >= count;
   }
+  int most_tries() const { return 20 * std::max(count, each); }
+};
+
+// Prints what it counts.
+Counts try_pairs(const Amount& amount, int seed, ContactLaw law, bool verbose) {
   Random random{std::mt19937(seed)};
   Counts c;
-  for (int i = 0; c.missed + c.hit < count && i < 20 * count; ++i)
-    try_pair(random, static_cast<ContactLaw>(law), verbose, i, &c);
+  for (int i = 0; !amount.is_reached(c) && i < amount.most_tries(); ++i)
+    try_pair(random, law, verbose, i, &c);
   std::printf(
       "%s: %d missed, %d of them with an impulse; %d hit, %d of them without, %d left deep; %d too close to "
       "call\n",
-      kContactLawNames[law], c.missed, c.ghosts, c.hit, c.passed, c.late, c.unclear);
-  return c.ghosts + c.passed + c.late > 0 || c.missed + c.hit < count ? 1 : 0;
+      kContactLawNames[static_cast<int>(law)], c.missed, c.ghosts, c.hit, c.passed, c.late, c.unclear);
+  std::fflush(stdout);
+  return c;
+}
+
+constexpr const char* kPage = R"(# Random meetings
+
+Written by `meetings --page FILE` (`tests/step/meetings.cc`, `make pages`). Do not edit.
+
+Pairs of random shapes (spheres, capsules, boxes, cylinders, ellipsoids, convex hulls, or a mesh and one of these) with radii and half edges of 30
+to 100 mm, where meshes and a third of the other first ones are fixed and half of all spin, go 0.05 to 4 times their size in a step of 1 to 20 ms. They pass each other or meet within the
+step; the free motion in %d substeps tells which: whoever stays away by more than %g of the smaller one misses, whoever would overlap by more than
+%g of it hits, and what is between is too close to call. A miss should have no impulse, a hit an impulse in this very step, and then overlap by %g of the smaller one at most.
+
+| law | misses | of them with an impulse | hits | of them without an impulse | of them left too deep | too close to call |
+|---|---|---|---|---|---|---|
+)";
+
+int write_page(const char* file, const Amount& amount, int seed, const std::vector<ContactLaw>& laws) {
+  char head[2000];
+  std::snprintf(head, sizeof head, kPage, kSubsteps, kClear, kDeep, kMostDepth);
+  std::string page = head;
+  bool good = true;
+  for (const ContactLaw law : laws) {
+    const Counts c = try_pairs(amount, seed, law, true);
+    char row[200];
+    std::snprintf(row, sizeof row, "| %s | %d | %d | %d | %d | %d | %d |\n",
+                  kContactLawNames[static_cast<int>(law)], c.missed, c.ghosts, c.hit, c.passed, c.late,
+                  c.unclear);
+    page += row;
+    good = good && c.is_right() && amount.is_reached(c);
+    std::FILE* out = std::fopen(file, "w");
+    if (out == nullptr) return std::perror(file), 1;
+    std::fputs(page.c_str(), out);
+    std::fclose(out);
+  }
+  return good ? 0 : 1;
+}
+
+int run(int argc, char** argv) {
+  Amount amount;
+  int seed = 0, law = -1;
+  bool verbose = false;
+  const char* page = nullptr;
+  for (int i = 1; i < argc; ++i) {
+    const auto value = [&] { return i + 1 < argc ? std::atoi(argv[++i]) : 0; };
+    if (std::strcmp(argv[i], "--count") == 0) amount.count = value();
+    if (std::strcmp(argv[i], "--each") == 0) amount.each = value();
+    if (std::strcmp(argv[i], "--seed") == 0) seed = value();
+    if (std::strcmp(argv[i], "--law") == 0) law = value();
+    if (std::strcmp(argv[i], "--verbose") == 0) verbose = true;
+    if (std::strcmp(argv[i], "--page") == 0 && i + 1 < argc) page = argv[++i];
+  }
+  if (page != nullptr) {
+    if (amount.each == 0) amount.each = 10000;
+    std::vector<ContactLaw> laws = {ContactLaw::coulomb, ContactLaw::regularized_lagged, ContactLaw::lagged};
+    if (law >= 0) laws = {static_cast<ContactLaw>(law)};
+    return write_page(page, amount, seed > 0 ? seed : 11, laws);
+  }
+  if (law < 0) law = static_cast<int>(ContactLaw::regularized_lagged);
+  const Counts c = try_pairs(amount, seed > 0 ? seed : 1, static_cast<ContactLaw>(law), verbose);
+  return c.is_right() && amount.is_reached(c) ? 0 : 1;
 }
 
 }  // namespace
