@@ -246,11 +246,21 @@ const std::vector<Experiment>& all_experiments() {
        "problem is convex and small, and a pivoting method that never forms its matrix is many times faster "
        "than a polyhedral cone with Lemke's method.",
        no_slip_grasp},
+      {"quadruped_walk", "A quadruped that walks without slip", "Drumwright 2015, VII-B, tables II and III",
+       "A quadruped trots over hills for ten seconds with feet that cannot slip and with feet that only "
+       "drag. "
+       "Both problems are convex, and the modified pivoting method is compared with Lemke's.",
+       quadruped_walk},
       {"rigid_models", "Models and solvers of rigid contact",
        "course notes 1.6 to 1.8, 3.2; figures 16 and 22",
        "What a polygon in place of the friction cone does to a slide, how the convex relaxation glides, how "
        "sweeps depend on the order of rows and on ratios of mass, and an arch that stands by friction.",
        rigid_models},
+      {"course_scenes", "The course's scenes by all models", "course notes 1.6 to 1.8, 3.1 to 3.4",
+       "Two boxes, a heavy one on a light one, an arch, cards, a wall, and a tower that a ball hits: what "
+       "becomes "
+       "of them by each model of rigid contact and by the convex laws, and how the solvers converge.",
+       course_scenes},
       {"ncp_solvers", "Solvers of Coulomb's law", "measurements of Siconos 4.4 on problems of the same kind",
        "The exact friction cone to a residual of 1e-8 in a stack and in clutter. Sweeps are slow in stacks, "
        "the "

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <numeric>
 #include <string>
 
+#include "capstan/rigid/rigid_solvers.h"
 #include "capstan/step/failures.h"
 #include "experiments/programs.h"
 #include "experiments/simulation.h"
@@ -79,13 +81,18 @@ struct Grasp {
   double sunk() const { return -std::min(s.state.q[first], s.state.q[second]); }
 };
 
+// [ms] of this program, whatever else the machine does.
+double cpu_milliseconds() {
+  return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 struct Held {
-  double time = 0;                     // [s] until a box is lost, or as long as was asked for
-  double sunk = 0;                     // [m] at that time
-  double milliseconds = 0;             // of a step, the median
-  double pivots = 0, most_pivots = 0;  // of a step
-  int contacts = 0;                    // on average
-  int failed = 0;                      // steps without an answer
+  double time = 0;                       // [s] until a box is lost, or as long as was asked for
+  double sunk = 0;                       // [m] at that time
+  double milliseconds = 0;               // of a step, the mean
+  double pivots = 0, most_pivots = 0;    // of a step
+  int contacts = 0, first_contacts = 0;  // on average, in the second step (in the first one nothing presses)
+  int failed = 0;                        // steps without an answer
 };
 
 Held hold(int slabs, RigidModel model, const char* solver, double duration) {
@@ -107,6 +114,7 @@ Held hold(int slabs, RigidModel model, const char* solver, double duration) {
     held.most_pivots = std::max<double>(held.most_pivots, solver_report.iterations);
     held.failed += !solver_report.converged;
     contacts += grasp.s.report.contacts;
+    if (times.size() == 2) held.first_contacts = grasp.s.report.contacts;
   }
   const double count = static_cast<double>(std::max<std::size_t>(1, times.size()));
   held.time = grasp.s.state.time;
@@ -129,27 +137,31 @@ constexpr Method kMethods[] = {
     {"no slip, Lemke", RigidModel::no_slip, "lemke"},
 };
 
-// Of the solver, the median of some steps [ms].
+// [ms] of the solver alone on the problem of the second step: the least of some, which others disturb least.
 double solver_time(int slabs, const Method& method, int* contacts) {
-  Grasp grasp(slabs, method.model, method.solver);
-  std::vector<double> times;
-  for (int k = 0; k < 7; ++k) {
-    try {
-      grasp.s.step();
-    } catch (const StepFailure&) {
-      break;
-    }
-    times.push_back(1e3 * grasp.s.report.times.solve);
+  Grasp grasp(slabs, RigidModel::no_slip, "modified_ppm");
+  grasp.s.step();
+  grasp.s.step();
+  RigidOptions options = grasp.s.options.rigid.options;
+  options.model = method.model;
+  const RigidProblem problem(grasp.s.workspace.problem, grasp.s.workspace.contacts, options);
+  double least = kInfinity, spent = 0;
+  for (int k = 0; k < 3 || (k < 200 && spent < 500); ++k) {
+    const double before = cpu_milliseconds();
+    find_rigid_solver(method.solver)->solve(problem, VecX::Zero(problem.num_rows()));
+    const double time = cpu_milliseconds() - before;
+    least = std::min(least, time);
+    spent += time;
   }
   *contacts = grasp.s.report.contacts;
-  return median(times);
+  return least;
 }
 
 // Time against contacts, at the same dofs.
 void grow_contacts(const Run& run, Result* result) {
   const Method &lemke = kMethods[0], &ppm = kMethods[1];
   Table table{"contacts",
-              "Time of the solver in a step against contacts, 14 dofs",
+              "Time of the solver on the problem of the second step against contacts, 14 dofs",
               {"contacts", fmt::format("{} [ms]", lemke.name), fmt::format("{} [ms]", ppm.name)},
               {}};
   Series slow{lemke.name, {}, {}, LineStyle::solid, true}, fast{ppm.name, {}, {}, LineStyle::solid, true};
@@ -201,11 +213,13 @@ Result no_slip_grasp(const Run& run) {
   }
   const Held &lemke = held[0], &ppm = held[1];
   result.tables.push_back(table);
-  result.claim("contacts", "36", fmt::format("{}", ppm.contacts), ppm.contacts == 36);
+  result.claim("contacts at the start", "36", fmt::format("{}", ppm.first_contacts),
+               ppm.first_contacts == 36);
   const double ratio = lemke.milliseconds / ppm.milliseconds;
   if (!run.is_short) {  // a test judges no times
     result.claim(
-        "no slip with modified PPM against Stewart-Trinkle with Lemke, mean step", "6.6 times as fast",
+        "no slip with modified PPM against Stewart-Trinkle with Lemke, CPU time of a step on average",
+        "6.6 times as fast, wall",
         fmt::format("{:.1f} times: {:.2f} against {:.2f} ms", ratio, ppm.milliseconds, lemke.milliseconds),
         ratio >= 6.6);
   }
@@ -218,13 +232,16 @@ Result no_slip_grasp(const Run& run) {
   result.claim("with Stewart-Trinkle and Lemke the boxes fall", "after about ten steps",
                fmt::format("held for {:.2f} s, {} steps without an answer", lemke.time, lemke.failed),
                lemke.time < 0.5, difference);
-  result.claim("pivots of the modified PPM in a step", "5.5 on average, at most 7",
-               fmt::format("{:.1f}, at most {:.0f}", ppm.pivots, ppm.most_pivots), ppm.pivots <= 8);
+  result.claim("pivots of the modified PPM in a step", "5.5 on average, at most 7 (of 10 steps)",
+               fmt::format("{:.1f}, at most {:.0f}", ppm.pivots, ppm.most_pivots),
+               ppm.pivots <= 8 && ppm.most_pivots < 100);
   grow_contacts(run, &result);
   result.remarks.push_back(
       "The paper gives neither sizes nor masses nor the force of the fingers: here boxes of 10 cm and 1 kg, "
       "and 50 N. "
-      "Fingers slide along x only. Times are of our own programs both, in one run.");
+      "Fingers slide along x only. Times are of our own programs both, in one run. A step that has to be "
+      "solved "
+      "anew, with contacts that leave or come to stick, counts all of its pivots.");
   return result;
 }
 

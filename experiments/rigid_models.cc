@@ -10,6 +10,7 @@
 #include <random>
 
 #include "capstan/rigid/rigid_solvers.h"
+#include "experiments/blocks.h"
 #include "experiments/programs.h"
 #include "experiments/simulation.h"
 
@@ -17,42 +18,6 @@ namespace capstan::experiments {
 namespace {
 
 constexpr double kGravity = 9.81;
-
-Body free_body(const std::string& name, const Vec3& position) {
-  Body body;
-  body.name = name;
-  body.pose.position = position;
-  Joint joint;
-  joint.name = name;
-  joint.type = JointType::free;
-  body.joints.push_back(joint);
-  return body;
-}
-
-ShapeInstance shape_of(const std::string& name, const std::string& body, const Shape& shape, double mass) {
-  ShapeInstance s;
-  s.name = name;
-  s.body = body;
-  s.shape = shape;
-  s.has_mass = mass > 0;
-  if (mass > 0) s.mass = mass;
-  return s;
-}
-
-Scene on_plane(double friction) {
-  Scene scene;
-  Material material;
-  material.name = "default";
-  material.friction = friction;
-  scene.materials = {material};
-  scene.shapes = {shape_of("plane", kWorld, HalfSpace{}, 0)};
-  return scene;
-}
-
-void add_box(const std::string& name, const Vec3& position, const Vec3& half, double mass, Scene* scene) {
-  scene->bodies.push_back(free_body(name, position));
-  scene->shapes.push_back(shape_of(name, name, Box{half}, mass));
-}
 
 Simulation rigid(const Scene& scene, RigidModel model, double dt) {
   Simulation s(scene, ContactLaw::sap, dt);
@@ -147,10 +112,7 @@ void measure_gliding(const Run& run, Result* result) {
 
 // Two boxes on a plane, eight contacts without friction: sweeps until 1e-4 in all orders of rows (Fig 16).
 void measure_orders(const Run& run, Result* result) {
-  Scene scene = on_plane(0.5);
-  add_box("lower", {0, 0, 0.05}, Vec3::Constant(0.05), 1, &scene);
-  add_box("upper", {0.005, 0, 0.15}, Vec3::Constant(0.05), 1, &scene);
-  Simulation s = rigid(scene, RigidModel::frictionless, 0.01);
+  Simulation s = rigid(make_two_boxes(0.5, 1), RigidModel::frictionless, 0.01);
   s.run_until(0.5);
   RigidOptions options;
   options.model = RigidModel::frictionless;
@@ -195,10 +157,7 @@ void measure_mass_ratio(const Run& run, Result* result) {
   double first = 0, last = 0, newton_most = 0;
   for (const double ratio : {1.0, 10.0, 100.0, 1000.0}) {
     run.tell(0.6, fmt::format("mass ratio {:g}", ratio));
-    Scene scene = on_plane(0.5);
-    add_box("lower", {0, 0, 0.05}, Vec3::Constant(0.05), 1, &scene);
-    add_box("upper", {0.005, 0, 0.15}, Vec3::Constant(0.05), ratio, &scene);
-    Simulation s = rigid(scene, RigidModel::ncp, 0.01);
+    Simulation s = rigid(make_two_boxes(0.5, ratio), RigidModel::ncp, 0.01);
     s.step();
     RigidOptions options;
     options.tolerance = 1e-8;
@@ -221,48 +180,12 @@ void measure_mass_ratio(const Run& run, Result* result) {
       last > 10 * first && newton_most > 0);
 }
 
-// A wedge by its eight corners, the last index of which changes first: angle, radius, y.
-ConvexMesh make_wedge(const std::vector<Vec3>& corners) {
-  constexpr int kFaces[6][4] = {{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1},
-                                {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}};
-  auto mesh = std::make_shared<TriangleMesh>();
-  mesh->vertices = corners;
-  for (const auto& f : kFaces) {
-    mesh->triangles.push_back({f[0], f[1], f[2]});
-    mesh->triangles.push_back({f[0], f[2], f[3]});
-  }
-  return {mesh};
-}
-
-// Stones of a half circle on the floor.
-Scene make_arch(int stones, double friction) {
-  Scene scene = on_plane(friction);
-  const double inner = 0.8, outer = 1.0, width = 0.15, step = std::numbers::pi / stones;
-  for (int i = 0; i < stones; ++i) {
-    const double a = i * step, b = a + step;
-    std::vector<Vec3> corners;
-    Vec3 centre = Vec3::Zero();
-    for (const double angle : {a, b}) {
-      for (const double r : {inner, outer}) {
-        for (const double y : {-width, width})
-          corners.emplace_back(r * std::cos(angle), y, r * std::sin(angle));
-      }
-    }
-    for (const Vec3& c : corners) centre += c / 8;
-    for (Vec3& c : corners) c -= centre;
-    const std::string name = fmt::format("stone_{}", i);
-    scene.bodies.push_back(free_body(name, centre));
-    scene.shapes.push_back(shape_of(name, name, make_wedge(corners), 10));
-  }
-  return scene;
-}
-
 void measure_arch(const Run& run, Result* result) {
   const double duration = run.is_short ? 0.1 : 2;
   for (const bool holds : {true, false}) {
     const double friction = holds ? 0.7 : 0.1;
     run.tell(holds ? 0.75 : 0.9, fmt::format("arch, friction {:g}", friction));
-    Simulation s = rigid(make_arch(9, friction), RigidModel::ncp, 0.01);
+    Simulation s = rigid(make_arch(friction, 9), RigidModel::ncp, 0.01);
     s.options.rigid.options.tolerance = 1e-6;
     s.options.fail_if_not_converged = false;
     const int keystone = s.model.joints[s.model.find_joint("stone_4")].q + 2;

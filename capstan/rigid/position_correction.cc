@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace capstan {
+namespace {
+
+constexpr double kSoft = 1e-8;  // of W: what is wedged in has no way out, but a best one
+
+}  // namespace
 
 VecX calc_position_correction(const RigidProblem& problem, const VecX& x) {
   const RigidOptions& options = problem.options();
@@ -26,7 +31,7 @@ VecX calc_position_correction(const RigidProblem& problem, const VecX& x) {
     const double overlap = std::min(0.0, (is_split ? std::min(block.gap, end) : end) + options.allowance);
     const double b = overlap < 0 ? erp * overlap / problem.dt() : std::max(0.0, end) / problem.dt();
     correction.b[block.row + 2] = b;
-    correction.R.segment<3>(block.row).setZero();
+    correction.R.segment<3>(block.row) = kSoft * block.W.diagonal();
     any |= b < 0;
   }
   if (!any) return {};

@@ -133,7 +133,7 @@ void RigidProblem::apply_model(RigidBlock* block) {
   const double drag = dt_ * options_.viscosity;
   block->sticks = touches && (options_.model == RigidModel::no_slip ||
                               (options_.model == RigidModel::viscous && drag > 0));
-  if (block->sticks && options_.model == RigidModel::viscous) R.segment<2>(row).setConstant(1 / drag);
+  if (options_.model == RigidModel::viscous && drag > 0) R.segment<2>(row).setConstant(1 / drag);
   if (touches && options_.model == RigidModel::viscous_explicit)
     block->given = -drag * block->before.head<2>();
 }

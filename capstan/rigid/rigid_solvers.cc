@@ -54,19 +54,34 @@ constexpr std::array<RigidSolver, 20> kSolvers = {
 constexpr int kMostReleases = 20;
 constexpr double kLeaves = 10;  // times the tolerance: u_n of a contact that leaves
 
-// Contacts that stick and leave: friction holds nothing that does not touch. True if there were any.
-bool release(const VecX& x, RigidProblem* problem) {
+// What became of a contact of no_slip and viscous.
+enum class Hold : char { as_found, released, kept };
+
+bool can_stick(const RigidOptions& options) {
+  return options.model == RigidModel::no_slip ||
+         (options.model == RigidModel::viscous && options.viscosity > 0);
+}
+
+// Contacts that stick and leave are released: friction holds nothing that does not touch. What presses and
+// does not stick sticks from then on, for good: a contact that nothing seemed to close, and one that was
+// released and then presses (without friction it would stay, with friction it is lifted: slip with infinite
+// friction, Lynch and Mason 1995), which leaves and does not slip while it does. True if there were any.
+bool release(const VecX& x, std::vector<Hold>* holds, RigidProblem* problem) {
   const VecX dv = problem->calc_dv(x);
   const double least = kLeaves * problem->options().tolerance * problem->size();
-  bool released = false;
-  for (RigidBlock& block : problem->blocks) {
-    if (!block.is_contact() || !block.sticks) continue;
+  bool changed = false;
+  for (std::size_t i = 0; i < problem->blocks.size(); ++i) {
+    RigidBlock& block = problem->blocks[i];
+    Hold& hold = (*holds)[i];
+    if (!block.is_contact() || hold == Hold::kept) continue;
     const Vec3 at = RigidProblem::segment(block, x);
-    if (at.z() > 0 || problem->calc_u(block, dv, at).z() <= least) continue;
-    block.sticks = false;
-    released = true;
+    const bool presses = at.z() > 0;
+    if (presses == block.sticks || (!presses && problem->calc_u(block, dv, at).z() <= least)) continue;
+    hold = presses ? Hold::kept : Hold::released;
+    block.sticks = presses;
+    changed = true;
   }
-  return released;
+  return changed;
 }
 
 // Bounds of friction by the normal impulses of a solve without it.
@@ -95,10 +110,14 @@ RigidResult solve_once(const RigidSolver& solver, const VecX& start, RigidProble
     keep_overlap(problem);
     result = solver.solve(*problem, start);
   }
-  for (int round = 0; round < kMostReleases && result.converged && release(result.x, problem); ++round) {
-    const int before = result.iterations;
-    result = solver.solve(*problem, result.x);
-    result.iterations += before;
+  std::vector<Hold> holds(problem->blocks.size(), Hold::as_found);
+  if (!can_stick(problem->options())) return result;
+  for (int round = 0; round < kMostReleases && result.converged && release(result.x, &holds, problem);
+       ++round) {
+    RigidResult next = solver.solve(*problem, result.x);
+    next.iterations += result.iterations;
+    if (!next.converged) break;  // the answer before is one for what stuck then
+    result = std::move(next);
   }
   return result;
 }

@@ -139,6 +139,34 @@ TEST(RigidModels, NothingSticksThatLeaves) {
     EXPECT_NEAR(box.next(model)[0], 0.3, 1e-9) << traits(model).name;
 }
 
+// A foot that slips and is pressed on lightly, where friction lifts it more than what presses it: with W_tn =
+// 0.8, sticking would take a normal impulse of -0.7 / 0.36. Without friction it would press with 0.1 and
+// slip. It is lifted instead, and does not slip under way: u_t = 0, x_t = 1, u_n = -0.1 + 0.8. Of viscous
+// friction, in proportion to the slip, W_tt + R = 1 + 1 / (dt c) = 2: x_t = 0.5, u_n = -0.1 + 0.4, u_t =
+// -0.5.
+TEST(RigidModels, WhatPressesDoesNotSlip) {
+  MatX J(3, 3);
+  J << 1, 0, 0, 0, 1, 0, 0.8, 0, 0.6;
+  RigidBlock block;
+  block.num_rows = 3;
+  block.mu = 0.5;
+  for (const RigidModel model : {RigidModel::no_slip, RigidModel::viscous}) {
+    RigidOptions options = options_of(model);
+    options.viscosity = 100;
+    for (const char* solver : {"modified_ppm", "lemke", "gauss_seidel"}) {
+      RigidProblem p(J, Vec3(-1, 0, -0.1), kDt, {block}, options);
+      const RigidResult result = solve_rigid(*find_rigid_solver(solver), VecX::Zero(3), &p);
+      ASSERT_TRUE(result.converged) << solver;
+      const bool sticks = model == RigidModel::no_slip;
+      const Vec3 velocity = Vec3(-1, 0, -0.1) + J * J.transpose() * result.x;
+      EXPECT_NEAR(result.x[0], sticks ? 1 : 0.5, 1e-6) << solver;
+      EXPECT_NEAR(result.x[2], 0, 1e-6) << solver;
+      EXPECT_NEAR(velocity.x(), sticks ? 0 : -0.5, 1e-6) << solver;
+      EXPECT_NEAR(velocity.z(), sticks ? 0.7 : 0.3, 1e-6) << solver;
+    }
+  }
+}
+
 // In a corner the wall holds what the floor would lift: the overlap stays, and the step has an answer.
 TEST(RigidModels, ABoxInACornerStaysWithoutSlip) {
   Scene scene = box_on_plane(0.5, 1e6);
