@@ -18,7 +18,7 @@ namespace capstan::experiments {
 namespace {
 
 constexpr double kLongest = 20;      // [s]
-constexpr double kGrip = 14;         // [N] of each finger at the start, as with points
+constexpr double kGrip = 20;         // [N] of each finger at the start
 constexpr double kModulus = 1e6;     // [Pa] of the pads
 constexpr double kHalf = 0.004;      // [m] H: half the thickness of a pad
 constexpr double kWidth = 0.017;     // [m] L: of a pad, along the rod
