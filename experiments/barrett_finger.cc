@@ -22,6 +22,7 @@
 #include <memory>
 #include <numbers>
 
+#include "capstan/io/picture.h"
 #include "capstan/step/contact_forces.h"
 #include "experiments/gear_meshes.h"
 #include "experiments/programs.h"
@@ -460,6 +461,22 @@ Result barrett_finger(const Run& run) {
     for (double& value : x) value *= 100;
     return x;
   };
+  Scene drive = make_barrett_finger(friction, stop);  // without what lies over the gears
+  drive.shapes.erase(std::remove_if(drive.shapes.begin(), drive.shapes.end(),
+                                    [](const ShapeInstance& shape) {
+                                      return shape.name == "link" || shape.name == "distal_link" ||
+                                             shape.name == "obstacle";
+                                    }),
+                     drive.shapes.end());
+  const Model shown = compile(drive);
+  PictureOptions view;
+  view.azimuth = -0.6, view.elevation = 0.5;
+  result.figure(
+      "drive",
+      "The drive (figure 23): the motor's pinion (grey), the proximal gear (blue) on the thread of the "
+      "proximal worm (green) beside its clutch (pink), wheels (purple, orange), distal gear and worm "
+      "(yellow, red)",
+      draw_picture(shown, {initial_state(shown)}, view));
   result.figure(
       "torques",
       "Torques on the proximal worm, by the wheel and by the gear with clutch and thread (figure 24)",
