@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """P1, P2 and P3 of bench/patches.cc beside Drake's hydroelastic contact (PyPI 'drake', optional), in one run: CPU time per step.
 
-    bench/patch_peers.py build/release/bench/patches [P1] [scattered] [heap] [P3]
+    bench/patch_peers.py build/release/programs/patches [P1] [scattered] [heap] [P3]
 
 Both have the same sizes, masses, moduli, friction, dissipation and starts; runs take turns, so that a busy machine slows all alike.
 Drake's contact is discrete, with the approximation Lagged unless told; `hint` is its resolution of round shapes, `margin` that of
