@@ -222,6 +222,13 @@ const std::vector<Experiment>& all_experiments() {
        "large ones "
        "the weak coupling of Lagged is not what limits the accuracy.",
        grasp},
+      {"grasp_pads", "Grasp stress test with compliant pads", "ICF XII-B, figures 21 and 22",
+       "The same hand with soft pads that hold the rod over patches of pressure.", grasp_pads},
+      {"barrett_finger", "The drive of a BarrettHand's finger", "ICF XII-C, figures 23 and 24",
+       "Gears, worms, a thread and a clutch, all by contact alone: the clutch is loaded, takes the finger "
+       "along, "
+       "and breaks away when it is stopped; the worm holds it where it is.",
+       barrett_finger},
       {"anisotropic_friction", "Friction that depends on direction",
        "ICF appendix B; course notes 6.1 to 6.3",
        "A friction tensor pushes a sliding body sideways, so that its path is curved. The Matchstick model "
@@ -276,6 +283,10 @@ const std::vector<Experiment>& all_experiments() {
       {"filament_gripper", "An entangling gripper", "Li and Chou V-D, Table I, figures 4 and 7",
        "Twelve filaments curl up around a tree of sticks, each in a direction of its own, and lift it.",
        filament_gripper},
+      {"crowned_pulley", "A belt on a crowned pulley", "Li and Chou V-C, Table I, figure 6",
+       "A flat belt that runs beside the middle of a crowned pulley centres itself: a rod that touches over "
+       "patches, is stretched and twists.",
+       crowned_pulley},
   };
   return list;
 }

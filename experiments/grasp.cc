@@ -10,76 +10,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
+#include "experiments/grasp_runs.h"
 #include "experiments/programs.h"
-#include "experiments/simulation.h"
 
 namespace capstan::experiments {
 namespace {
 
-constexpr double kRadius = 0.03, kRamp = 1;  // [m] of the circle; [s] in which it grows to that
-constexpr double kDropped = 0.03;            // [m] the rod counts as lost when it has slid this far
-constexpr double kLongest = 20;              // [s]
-constexpr double kGrip = 14;                 // [N] of each finger at the start
-constexpr double kPad = 2e4;                 // [N/m] of each of the two points of a pad
-constexpr double kFinger = 1e6;              // [N/m] of what holds the width: much stiffer than the pads
-constexpr double kFingerDamping = 250;       // [N s/m] critical for its 15 g
-
-enum class Hold { width, force };
-
-struct Failure {
-  double time = 0;  // [s] until the rod is lost, or as long as the run
-  double grip = 0;  // [N] mean normal force of a pad until then
-};
-
-Failure time_to_failure(Hold hold, ContactLaw law, double dt, double frequency, double dissipation,
-                        double longest) {
-  Scene scene = shipped_scene("grasp");
-  for (Material& m : scene.materials) {
-    m.dissipation = dissipation;
-    if (m.name == "rubber") m.stiffness = kPad;
-  }
-  for (Actuator& a : scene.actuators) {
-    if (a.name.rfind("grip", 0) != 0) continue;
-    a.control = -kGrip;
-    if (hold == Hold::force) continue;
-    a.gain = kFinger;
-    a.bias = Vec3(0, -kFinger, -kFingerDamping);
-    a.control = -kGrip / kFinger - kGrip / (2 * kPad);
-  }
-  Simulation s(scene, law, dt);
-  const int z = s.model.joints[s.model.find_joint("rod")].q + 2;
-  const double start = s.state.q[z], omega = 2 * std::numbers::pi * frequency;
-  Failure failure;
-  double sum = 0;
-  while (s.state.time < longest && failure.time == 0) {
-    const double t = s.state.time + dt, a = kRadius * std::min(1.0, t / kRamp);
-    s.state.control[0] = a * std::cos(omega * t);
-    s.state.control[1] = a * std::sin(omega * t);
-    s.step();
-    for (const Vec3& gamma : s.workspace.newton.impulse) sum += gamma.z();
-    if (start - s.state.q[z] > kDropped) failure.time = s.state.time;
-  }
-  failure.grip = 0.5 * sum / s.state.time;
-  if (failure.time == 0) failure.time = longest;
-  return failure;
-}
-
-// Relative differences b / a - 1 [%], signed, over the frequencies at which both failed.
-struct Percent {
-  double least = 1e30, most = -1e30;
-  std::string text() const { return fmt::format("{:+.1f} to {:+.1f} %", least, most); }
-};
-Percent compare(const std::vector<double>& a, const std::vector<double>& b, double longest) {
-  Percent p;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] >= longest || b[i] >= longest) continue;
-    const double percent = 100 * (b[i] / a[i] - 1);
-    p = {std::min(p.least, percent), std::max(p.most, percent)};
-  }
-  return p;
-}
+constexpr double kLongest = 20;  // [s]
+constexpr double kGrip = 14;     // [N] of each finger at the start
+constexpr double kPad = 2e4;     // [N/m] of each of the two points of a pad
 
 struct Variant {
   Hold hold;
@@ -97,6 +37,10 @@ Result grasp(const Run& run) {
   const double longest = run.is_short ? 10 : kLongest, fine = run.is_short ? 1e-3 : 2e-4, coarse = 1e-2;
   Table table{"time_to_failure", "Time to failure [s]", {"frequency [Hz]"}, {}, true};
   for (const double f : frequencies) table.rows.push_back({fmt::format("{:g}", f)});
+  Scene scene = shipped_scene("grasp");
+  for (Material& m : scene.materials) {
+    if (m.name == "rubber") m.stiffness = kPad;
+  }
   double done = 0;
   std::vector<double> grips;  // of the last variant
   const auto sweep = [&](const Variant& v) {
@@ -109,7 +53,8 @@ Result grasp(const Run& run) {
     grips.clear();
     for (std::size_t i = 0; i < frequencies.size(); ++i) {
       run.tell(done / 12, fmt::format("{} at {:g} Hz", name, frequencies[i]));
-      const Failure f = time_to_failure(v.hold, v.law.law, dt, frequencies[i], v.damped ? 50 : 0, longest);
+      const Failure f = time_to_failure(scene, {v.hold, v.law.law, dt, frequencies[i], v.damped ? 50.0 : 0.0,
+                                                longest, kGrip, kGrip / (2 * kPad)});
       times.push_back(f.time);
       if (f.time < longest) grips.push_back(f.grip);
       table.rows[i].push_back(f.time < longest ? fmt::format("{:.3f}", f.time) : "holds");
@@ -144,13 +89,7 @@ Result grasp(const Run& run) {
                 {760, 400, "time to failure", "frequency [Hz]", "T_f [s]", false, true, {}, {}}));
   const auto errors = [&](const std::string& name, const std::vector<double>& reference,
                           const std::vector<double>& t, LineStyle line) {
-    Series r{name, {}, {}, line, true};
-    for (std::size_t i = 0; i < frequencies.size(); ++i) {
-      if (reference[i] >= longest || t[i] >= longest) continue;
-      r.x.push_back(frequencies[i]);
-      r.y.push_back(100 * (t[i] / reference[i] - 1));
-    }
-    return r;
+    return time_errors(name, frequencies, reference, t, longest, line);
   };
   std::vector<std::string> panels;
   for (const bool is_damped : {false, true}) {
@@ -196,7 +135,7 @@ Result grasp(const Run& run) {
                fmt::format("to {:.2f} s without and {:.2f} s with dissipation at {:g} Hz", free.lagged.back(),
                            damped.lagged.back(), frequencies.back()),
                falls(free.lagged) && falls(damped.lagged));
-  const Percent models = compare(free.lagged, free.similar, longest);
+  const Percent models = compare_times(free.lagged, free.similar, longest);
   const double apart = std::max(std::abs(models.least), std::abs(models.most));
   result.claim(
       fmt::format("Similar against Lagged at dt = {:g} ms without dissipation", 1e3 * fine),
@@ -207,12 +146,12 @@ Result grasp(const Run& run) {
                  "within 2 %", apart < 2});
   if (run.is_short) return result;
 
-  const Percent gain = compare(free.lagged, damped.lagged, longest);
+  const Percent gain = compare_times(free.lagged, damped.lagged, longest);
   result.claim("what dissipation adds to the time with Lagged", "improves it slightly, by up to 10 %",
                gain.text(), gain.least > 0 && gain.most < 12,
                Difference{"the softer the pads, the more they give and dissipate; the paper's are not known",
                           "improves it, by up to 50 %", gain.least > 0 && gain.most < 50});
-  const Percent modulation = compare(damped.lagged, damped.similar, longest);
+  const Percent modulation = compare_times(damped.lagged, damped.similar, longest);
   result.claim("with dissipation, Similar against Lagged at the small step: compliance modulation",
                "overestimates, by about 30 %", modulation.text(),
                modulation.least > 0 && modulation.most > 20 && modulation.most < 40,
@@ -222,22 +161,22 @@ Result grasp(const Run& run) {
                "gliding and modulation increase it",
                fmt::format("Lagged {:.2f} N, Similar {:.2f} N", damped.lagged_grip, damped.similar_grip),
                damped.similar_grip > 1.03 * damped.lagged_grip);
-  const Percent force = compare(force_damped.lagged, force_damped.similar, longest);
+  const Percent force = compare_times(force_damped.lagged, force_damped.similar, longest);
   result.claim("the same hand with fingers that push with a given force: the grip cannot grow",
                "(ours) not above Lagged by more than 3 %",
                fmt::format("{}, mean grip {:.2f} and {:.2f} N", force.text(), force_damped.lagged_grip,
                            force_damped.similar_grip),
                force.most < 3 && std::abs(force_damped.similar_grip / force_damped.lagged_grip - 1) < 0.02);
-  const Percent lagged = compare(free.lagged, free.lagged_coarse, longest),
-                similar = compare(free.lagged, free.similar_coarse, longest);
+  const Percent lagged = compare_times(free.lagged, free.lagged_coarse, longest),
+                similar = compare_times(free.lagged, free.similar_coarse, longest);
   result.claim("dt = 10 ms without dissipation: errors of Lagged", "underestimates, by up to 50 %",
                lagged.text(), lagged.most < 0 && lagged.least > -55 && lagged.least < -10);
   result.claim("dt = 10 ms without dissipation: errors of Similar", "underestimates too, slightly less",
                similar.text(), similar.most < 0 && similar.least > lagged.least && similar.most > lagged.most,
                Difference{"gliding adds 2 k mu dt |v_t| to the grip, and the paper's k is not known",
                           "above Lagged at 10 ms at every frequency",
-                          compare(free.lagged_coarse, free.similar_coarse, longest).least > 0});
-  const Percent with = compare(damped.lagged, damped.lagged_coarse, longest);
+                          compare_times(free.lagged_coarse, free.similar_coarse, longest).least > 0});
+  const Percent with = compare_times(damped.lagged, damped.lagged_coarse, longest);
   result.claim("dt = 10 ms: Lagged's errors with dissipation against those without", "nearly unchanged",
                fmt::format("{}, without {}", with.text(), lagged.text()),
                std::abs(with.least - lagged.least) < 10 && std::abs(with.most - lagged.most) < 10);

@@ -11,6 +11,7 @@
 #include "experiments/clutter.h"
 #include "experiments/conic_problem.h"
 #include "experiments/experiment.h"
+#include "experiments/gear_meshes.h"
 
 namespace capstan::experiments {
 namespace {
@@ -155,6 +156,44 @@ TEST(Experiments, AreAllTested) {
     EXPECT_TRUE(names.insert(e.name).second) << e.name;
     EXPECT_NE(cmake.find(e.name), std::string::npos) << e.name << " is not in tests/CMakeLists.txt";
   }
+}
+
+// Gears: a screw is closed, and holds what its profile swept along z holds; the flank of a tooth at the pitch
+// circle is a quarter of the pitch from its middle, less half the backlash; a nut's ridge is in the groove.
+TEST(GearMeshes, HaveTheirFormulas) {
+  Thread t;
+  t.length = 4 * t.pitch;
+  const TriangleMesh screw = make_screw(t);
+  EXPECT_TRUE(is_closed(screw));
+  const double pi = std::numbers::pi, around = std::sin(2 * pi / t.sectors) / (2 * pi / t.sectors);
+  const double pitch = t.root * t.root * (t.pitch - t.foot) + t.tip * t.tip * t.crest +
+                       (t.root * t.root + t.root * t.tip + t.tip * t.tip) / 3 * (t.foot - t.crest);
+  EXPECT_NEAR(volume_properties(screw).volume / (4 * pi * around * pitch), 1, 2e-3);
+
+  Gear gear;
+  gear.backlash = 2e-5;
+  gear.facets = 400;
+  const TriangleMesh tooth = make_tooth(gear, 0);
+  const double r = gear.pitch_radius(), expected = 0.25 * pi * gear.module - 0.5 * gear.backlash;
+  double nearest = 1, width = 0;
+  for (const Vec3& v : tooth.vertices) {
+    const double away = std::abs(std::hypot(v.x(), v.y()) - r);
+    if (away < nearest) nearest = away, width = r * std::abs(std::atan2(v.y(), v.x()));
+  }
+  EXPECT_NEAR(width, expected, 2e-3 * expected);
+
+  NutRidge ridge;
+  ridge.middle = 1e-4, ridge.centre = 3.2e-3;
+  double low = 1, high = -1;
+  for (const TriangleMesh& piece : make_nut(ridge)) {
+    Vec3 middle = Vec3::Zero();
+    for (const Vec3& v : piece.vertices) middle += v / static_cast<double>(piece.vertices.size());
+    const double turns =
+        (middle.z() - ridge.middle) / ridge.lead - std::atan2(middle.y(), middle.x()) / (2 * pi);
+    EXPECT_NEAR(turns, std::round(turns), 1e-6);
+    low = std::min(low, middle.z()), high = std::max(high, middle.z());
+  }
+  EXPECT_NEAR(0.5 * (low + high), ridge.centre, 0.5 * ridge.lead);
 }
 
 }  // namespace

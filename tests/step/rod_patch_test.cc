@@ -7,7 +7,10 @@
 #include <memory>
 #include <numbers>
 
+#include "capstan/contacts/contacts.h"
+#include "capstan/geometry/tet_mesh.h"
 #include "capstan/model/add_rod.h"
+#include "capstan/scene/soft_body.h"
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
@@ -203,6 +206,76 @@ TEST(RodPatches, ARodOnASoftBlockGivesWhatItTakes) {
   }
   EXPECT_NEAR(on_block, weight, 1e-3 * weight);
   EXPECT_NEAR(on_floor, weight + kGravity, 1e-3 * weight);
+}
+
+// Two round rods of radius R that cross at a right angle, their axes 2 R - d apart: where both pressures are
+// the same, y^2 + z^2 = x^2 + (h - z)^2, h = 2 R - d, the force is the integral of E (1 - sqrt(y^2 + z^2) /
+// R) over x and y.
+TEST(RodPatches, RodsThatCrossPressAsTheirFieldsTell) {
+  const double R = 0.005, E = 1e5;
+  RodSection section;
+  section.width = 2 * R;
+  for (const double d : {0.0005, 0.001, 0.002}) {
+    const double h = 2 * R - d, step = 2e-5;
+    double expected = 0;
+    for (double x = -R + 0.5 * step; x < R; x += step) {
+      for (double y = -R + 0.5 * step; y < R; y += step) {
+        const double z = (x * x - y * y + h * h) / (2 * h);
+        expected += E * std::max(0.0, 1 - std::hypot(y, z) / R) * step * step;
+      }
+    }
+    Simulation run(patch_scene(E, 0.5), 0.005, ContactLaw::coulomb);
+    add(straight_rod(5, 0.1, 0, section), &run);  // crossed in the middle of an edge
+    RodSpec across = straight_rod(5, 0.1, h, section);
+    for (Vec3& node : across.nodes) node = Vec3(0.05, node.x() - 0.05, node.z());
+    across.director = Vec3::UnitX();
+    add(across, &run);
+    Placement placement = make_placement(run.model);
+    calc_placement(run.model, run.state.q, &placement);
+    Contacts contacts;
+    collide_all_pairs(run.model, placement, &contacts);
+    Vec3 force = Vec3::Zero();
+    for (int i = 0; i < contacts.size(); ++i) {
+      EXPECT_GT(contacts.material[i].area, 0);
+      force += contacts.material[i].stiffness * std::max(0.0, -contacts.distance[i]) * contacts.normal[i];
+    }
+    EXPECT_NEAR(force.norm(), expected, 0.03 * expected) << d;
+    EXPECT_NEAR(std::abs(force.z()), force.norm(), 1e-6 * expected) << d;
+  }
+}
+
+// A rod lies on a soft body over patches, which carries its weight and its own.
+TEST(RodPatches, ARodLiesOnASoftBody) {
+  Scene scene = rigid_floor(1e6);
+  SoftBodySpec block;
+  block.name = "block";
+  block.mesh = std::make_shared<const TetMesh>(make_box_tets(Vec3(0.1, 0.1, 0.05), {4, 4, 2}));
+  block.young_modulus = 1e5;
+  block.poisson_ratio = 0.3;
+  block.density = 1000;
+  block.beta = 0.02;
+  block.pose.position = Vec3(0.1, 0, 0.025);
+  scene.soft_bodies = {block};
+  RodSection section;
+  section.width = 0.01;
+  RodSpec spec = straight_rod(10, 0.2, 0.0552, section);
+  spec.young_modulus = 1e8;
+  spec.beta = 0.01;
+  Simulation run(scene, 0.005, ContactLaw::coulomb);
+  const std::shared_ptr<Rod> rod = add(spec, &run);
+  run.go(3);
+  double weight = 0;
+  for (int i = 0; i <= 10; ++i) weight += rod->inertia()[4 * i] * kGravity;
+  std::vector<ContactForce> forces;
+  calc_contact_forces(run.workspace, &forces);
+  double on_floor = 0, on_block = 0;
+  for (const ContactForce& f : forces) {
+    (std::min(f.shape_a, f.shape_b) == 0 ? on_floor : on_block) += f.normal_force;
+    EXPECT_TRUE(f.area > 0 || f.normal_force == 0);
+  }
+  EXPECT_NEAR(on_block, weight, 0.02 * weight);
+  EXPECT_NEAR(on_floor, weight + 0.5 * kGravity, 0.01 * (weight + 0.5 * kGravity));
+  EXPECT_LT(run.state.v.norm(), 1e-2);
 }
 
 TEST(RodPatches, SameBitsWithAnyThreads) {
