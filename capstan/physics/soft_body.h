@@ -23,9 +23,9 @@
 // momenta are kept to round-off.
 //
 // Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
-// poisson_ratio above 0.45; quadratic ones do neither. In contact it keeps
-// angular momentum to the order of the way that it goes in a step. The tangent has no pressure of contact in
-// it.
+// poisson_ratio above 0.45; quadratic ones do neither. Between
+// what moves, contacts keep angular momentum but with midpoint (step/relinearize.cc). The tangent has no
+// pressure of contact in it.
 //
 // Source: Bonet and Wood, Nonlinear Continuum Mechanics for Finite Element Analysis; Sifakis and Barbic, FEM
 // Simulation of 3D Deformable Solids (SIGGRAPH 2012 course).
@@ -57,7 +57,8 @@ struct SoftElements {
   Eigen::Matrix<double, N, N> mass_shares;     // of an element's mass, of pairs of its nodes
 };
 
-// Of the balls at vertices and the capsules along edges, over the mean edge of the surface.
+// Of the balls at vertices, over the mean edge of the surface. Capsules along edges have half of it: flat
+// surfaces are as far apart where two edges cross as where a vertex is on a face.
 inline constexpr double kVertexRadius = 0.02;
 
 // For reports.

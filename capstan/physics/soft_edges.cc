@@ -93,7 +93,7 @@ void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) con
   const Vec3 a = node(q, e.nodes[0]), b = node(q, e.nodes[1]);
   const Vec3 n_0 = normal(q, e.left), n_1 = normal(q, e.right);
   const Transform X = frame_of(a, b, n_0, n_1);
-  const double r = kVertexRadius * mean_edge_, half = 0.5 * (b - a).norm();
+  const double r = 0.5 * kVertexRadius * mean_edge_, half = 0.5 * (b - a).norm();
   if (collider->type != ColliderType::capsule || !collider->is_edge)
     *collider = make_collider(Capsule{r, half});
   collider->is_edge = true;

@@ -1,9 +1,11 @@
 #include "capstan/step/relinearize.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 
 #include "capstan/laws/contact_laws.h"
 #include "capstan/physics/rod.h"
+#include "capstan/physics/soft_body.h"
 
 namespace capstan {
 namespace {
@@ -236,6 +238,46 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
 
 namespace {
 
+// Couples that contacts are short of on soft bodies: a contact acts at one point p of the world for both
+// sides, but on the nodes of a vertex or a triangle, with no lever of the way that p is off it, which is the
+// gap at the beginning of the step. What the other side has of that moment is lost, if it is not along the
+// normal: the couple is p x F less the moment of the impulses on nodes. [objects]
+void find_missing_couples(const Problem& problem, const Contacts& contacts, const NewtonWorkspace& newton,
+                          const VecX& q, std::vector<Vec3>* couples) {
+  const Model& model = *problem.model;
+  couples->assign(model.num_objects(), Vec3::Zero());
+  for (const ConstraintGroup& group : problem.groups) {
+    if (group.num_rows != 3 || group.contact_begin == group.contact_end) continue;
+    const Vec3 &p = contacts.p_WC[group.contact_begin], &f = newton.impulse[group.contact_begin];
+    for (int k = group.part_begin; k < group.part_end; ++k) {
+      const GroupPart& part = problem.parts[k];
+      const DofBlock& block = model.blocks[part.block];
+      if (model.objects[block.object].is_tree() || block.size != 3) continue;
+      const Object& object = model.objects[block.object];
+      const Vec3 x = q.segment<3>(object.q_begin + block.dof_begin - object.dof_begin);
+      const Vec3 impulse = problem.jacobian(group, part).transpose() * f;
+      (*couples)[block.object] += cross(Vec3(p - x), impulse);
+    }
+  }
+}
+
+// Adds impulses that are a couple alone to those on the nodes of a soft body, as a rigid body of equal nodes
+// takes it.
+void add_couple(const VecX& q, const Object& object, const Vec3& couple, VecX* impulses) {
+  const int n = object.num_dofs() / 3;
+  const auto node = [&](int i) { return Vec3(q.segment<3>(object.q_begin + 3 * i)); };
+  Vec3 centre = Vec3::Zero();
+  for (int i = 0; i < n; ++i) centre += node(i) / n;
+  Mat3 I = Mat3::Zero();
+  for (int i = 0; i < n; ++i) {
+    const Vec3 r = node(i) - centre;
+    I += r.squaredNorm() * Mat3::Identity() - r * r.transpose();
+  }
+  const Vec3 d = I.ldlt().solve(couple);
+  for (int i = 0; i < n; ++i)
+    impulses->segment<3>(object.dof_begin + 3 * i) += cross(d, Vec3(node(i) - centre));
+}
+
 // Impulses of contacts on the dofs of objects beside trees, and whether nothing but contacts with what moves
 // acts on an object.
 void find_contact_impulses(const Problem& problem, const Contacts& contacts, const NewtonWorkspace& newton,
@@ -273,7 +315,9 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
   if (!has_objects_beside_trees(step.model)) return;
   thread_local VecX impulses;
   thread_local std::vector<char> among_movers;
+  thread_local std::vector<Vec3> couples;
   find_contact_impulses(problem, contacts, *newton, &impulses, &among_movers);
+  find_missing_couples(problem, contacts, *newton, step.state.q, &couples);
   for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
@@ -282,6 +326,9 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
     // at the end of the step (problem/assemble_lean.cc).
     const bool is_rod = dynamic_cast<const Rod*>(step.model.objects[i].physics.get()) != nullptr;
     const bool is_told = newton->islands.of_object[i] < 0 || (step.scheme.theta_vq == 1 && !is_rod);
+    const Object& object = step.model.objects[i];
+    const bool is_soft = dynamic_cast<const SoftBody*>(object.physics.get()) != nullptr;
+    if (is_soft && !couples[i].isZero(0)) add_couple(step.state.q, object, couples[i], &impulses);
     if (is_told && among_movers[i] != 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
       balance_object(step, i, impulses, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);

@@ -76,6 +76,43 @@ TEST(EdgeCrossing, NoNormalThatTheSurfacesDoNotHave) {
   EXPECT_TRUE(touch(kSharp, lower, kSharp, turned).empty());
 }
 
+// Edges get thinner as they get flat, or come out of each other's normals, and are lines before they have no
+// contact: no force begins with a jump.
+TEST(EdgeCrossing, ForcesAreContinuous) {
+  constexpr double kHeight = 0.0004;  // between the two lines
+  const auto least_distance = [&](double bend, double turn) {
+    const Collider ridge =
+        edge({std::cos(bend / 2), -std::sin(bend / 2), 0}, {std::cos(bend / 2), std::sin(bend / 2), 0});
+    const Vec3 out = Vec3(0, std::sin(turn), std::cos(turn));  // the middle of its normals
+    const std::vector<ContactPoint> points =
+        touch(ridge, frame(kX, out, Vec3::Zero()), kSharp, frame(kY, kDown, {0.01, 0.02, kHeight}));
+    return points.empty() ? kInfinity : points[0].distance;
+  };
+  EXPECT_NEAR(least_distance(1, 0), kHeight - 2 * kRadius, 1e-12);
+  EXPECT_NEAR(least_distance(0.2, 0.05), kHeight - 2 * kRadius, 1e-12);  // the other one is sharp
+  double last = least_distance(1, 0);
+  bool ends = false;
+  for (double turn = 0; turn < 1.2 && !ends; turn += 0.001) {
+    const double distance = least_distance(1, turn);
+    ends = distance == kInfinity;
+    EXPECT_LT(std::abs((ends ? kHeight : distance) - last), 0.01 * kRadius) << turn;
+    last = distance;
+  }
+  EXPECT_TRUE(ends);
+  const Collider lower = edge({1, 0, 0}, {1, 0, 0});
+  last = kHeight;
+  for (double bend = 0.1; bend < 0.6; bend += 0.001) {
+    const Collider upper =
+        edge({std::cos(bend / 2), -std::sin(bend / 2), 0}, {std::cos(bend / 2), std::sin(bend / 2), 0});
+    const std::vector<ContactPoint> points =
+        touch(lower, frame(kX, kZ, Vec3::Zero()), upper, frame(kY, kDown, {0.01, 0.02, kHeight}));
+    const double distance = points.empty() ? kHeight : points[0].distance;
+    EXPECT_LT(std::abs(distance - last), 0.01 * kRadius) << bend;
+    last = distance;
+  }
+  EXPECT_NEAR(last, kHeight - 2 * kRadius, 1e-12);
+}
+
 // A little through each other: parted the way they came.
 TEST(EdgeCrossing, EdgesThatWentThroughArePushedBack) {
   const Transform lower = frame(kX, kZ, Vec3::Zero());
