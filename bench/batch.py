@@ -74,10 +74,10 @@ def measure(name, text, path, arguments, dt):
         except ImportError:
             print(f"MuJoCo {mujoco.__version__} has no mujoco.batch")
         else:
-            key = peer.key(keyframe).id if keyframe else -1
+            start_at = peer.key(keyframe).id if keyframe else -1
             for threads in (1, 2):
                 def go(batch=mujoco.batch.Batch(peer, nsim=runs, nthread=threads)):
-                    batch.reset(keyframe=key)
+                    batch.reset(keyframe=start_at)
                     batch.rollout(steps, controls if peer.nu else None)
                 work[f"MuJoCo {mujoco.__version__} batch", threads] = go
     times, clock = {key: [] for key in work}, time.process_time if arguments.cpu else time.perf_counter
