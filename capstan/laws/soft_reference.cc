@@ -20,7 +20,7 @@ double calc_impedance(const std::array<double, 5>& solimp, double x) {
 }
 
 ScalarLaw make_soft_law(const SoftReference& reference, double x, double v, double size, double W,
-                        double dt) {
+                        double delassus, double dt) {
   const double dw = bounded_impedance(reference.solimp[1]), d = calc_impedance(reference.solimp, size);
   double k, b;
   if (reference.solref[0] > 0) {
@@ -32,8 +32,8 @@ ScalarLaw make_soft_law(const SoftReference& reference, double x, double v, doub
     b = -reference.solref[1] / dw;
   }
   ScalarLaw law;
-  law.mass = 1 / std::max(W, 1e-18);
-  law.R = (1 - d) / (d * law.mass);
+  law.mass = 1 / std::max(delassus, 1e-18);
+  law.R = (1 - d) / d * std::max(W, 1e-18);
   law.v_hat = v - dt * (b * v + k * d * x);
   return law;
 }

@@ -8,10 +8,10 @@
 //
 //     v_hat = v - dt (b v + k d x),     R = (1 - d) / d W,
 //
-// with W the row's inverse inertia, and d = d(|x|) from d0 to dw, the first two of solimp. Limits: d = 1 is
-// rigid (kept below 0.9999, as there), d = 0 nothing; tc is at least two steps.
-// Source: MuJoCo's documentation, "Computation: the constraint model". MuJoCo takes for W what the bodies
-// have in the reference pose, about their centres of mass; here it is that of the row where it is.
+// with W an estimate of the row's inverse inertia (problem/soft_weights.h), and d = d(|x|) from d0 to dw, the
+// first two of solimp. Limits: d = 1 is rigid (kept below 0.9999, as there), d = 0 nothing; tc is at least
+// two steps. x acts as it was before the step: what is hardly damped and fast, dt / (tc zeta) above 1, gains
+// energy. Source: MuJoCo's documentation, "Computation: the constraint model".
 #pragma once
 
 #include "capstan/laws/scalar.h"
@@ -26,8 +26,9 @@ double bounded_impedance(double d);
 // d(x): from d0 to dw along two powers that meet at `midpoint` of the way.
 double calc_impedance(const std::array<double, 5>& solimp, double x);
 
-// For a row with error x and rate v before the step, and Delassus estimate W. `size` is the error that the
-// impedance goes by: |x|, or that of all rows of a tie.
-ScalarLaw make_soft_law(const SoftReference& reference, double x, double v, double size, double W, double dt);
+// For a row with error x and rate v before the step, and Delassus estimate `delassus`, which is not W. `size`
+// is the error that the impedance goes by: |x|, or that of all rows of a tie.
+ScalarLaw make_soft_law(const SoftReference& reference, double x, double v, double size, double W,
+                        double delassus, double dt);
 
 }  // namespace capstan

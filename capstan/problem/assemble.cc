@@ -19,6 +19,7 @@ void assemble(const Model& model, const StepData& data, double dt, const Contact
   problem->parts.clear();
   problem->laws.clear();
   problem->dof_laws.clear();
+  if (!workspace->soft_weights.is_known) calc_soft_weights(model, &workspace->soft_weights);
   workspace->column.resize(model.num_velocities());
   workspace->inverse.resize(model.trees.size());
   for (std::size_t t = 0; t < model.trees.size(); ++t)

@@ -36,7 +36,8 @@ ScalarLaw Assembler::make_dry_friction(double force, double W) const {
 
 ScalarLaw Assembler::make_law(const AssemblyWorkspace::Wanted& wanted, double W) const {
   if (wanted.soft != nullptr) {
-    ScalarLaw law = make_soft_law(*wanted.soft, wanted.value, wanted.rate, std::abs(wanted.value), W, dt);
+    ScalarLaw law =
+        make_soft_law(*wanted.soft, wanted.value, wanted.rate, std::abs(wanted.value), wanted.weight, W, dt);
     law.lower = 0;
     return law;
   }
@@ -44,12 +45,18 @@ ScalarLaw Assembler::make_law(const AssemblyWorkspace::Wanted& wanted, double W)
 }
 
 void Assembler::want_dof_law(int dof, double sign, bool is_limit, double value, const SoftReference* soft) {
-  w.wanted_of_dofs.push_back({is_limit, value, soft == nullptr ? 0.0 : sign * state.v[dof], soft});
+  AssemblyWorkspace::Wanted wanted{is_limit, value};
+  if (soft != nullptr) {
+    wanted.soft = soft;
+    wanted.rate = sign * state.v[dof];
+    wanted.weight = w.soft_weights.dof[dof];
+  }
+  w.wanted_of_dofs.push_back(wanted);
   problem.dof_laws.push_back({dof, sign, {}});
 }
 
 void Assembler::want_law(const ConstraintGroup& group, bool is_limit, double value) {
-  w.wanted.push_back({is_limit, value});
+  w.wanted.push_back(AssemblyWorkspace::Wanted{is_limit, value});
   problem.laws.emplace_back();
   problem.groups.push_back(group);
 }

@@ -14,6 +14,23 @@ constexpr double kTieSoftness = 0.1;
 
 }  // namespace
 
+// The inverse inertia that a soft constraint goes by in a row; 0: that of the row itself.
+double Assembler::soft_weight(const ModelConstraint& c, int row) const {
+  const SoftWeights& weights = w.soft_weights;
+  if (c.type == ConstraintType::coupler) {
+    return weights.dof[model.joints[c.joint_a].v] +
+           (c.joint_b >= 0 ? weights.dof[model.joints[c.joint_b].v] : 0.0);
+  }
+  const int turns = c.type == ConstraintType::weld && row < 3;
+  double sum = 0;
+  for (const int body : {c.body_a, c.body_b}) {
+    const int link = model.bodies[body].link;
+    if (link >= model.num_tree_links()) return 0;  // of an object without joints
+    sum += weights.link[link][turns];
+  }
+  return sum;
+}
+
 // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
 // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
 // right to second order in dt, then from those of the answer (center_ties(); step/close_loops.h does the
@@ -32,7 +49,9 @@ void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c,
     const Vec6 rate = problem.calc_motion(group, state.v);
     const double error = phi.head(group.num_rows).norm();
     for (int i = 0; i < group.num_rows; ++i) {
-      problem.laws.push_back(make_soft_law(*c.soft, phi[i], rate[i], error, W(i, i), dt));
+      const double weight = soft_weight(c, i);
+      problem.laws.push_back(
+          make_soft_law(*c.soft, phi[i], rate[i], error, weight > 0 ? weight : W(i, i), W(i, i), dt));
       w.curvature.resize(problem.laws.size());
     }
     problem.groups.push_back(group);

@@ -169,6 +169,7 @@ struct Assembler {
 
   // --- Loops and couplers (assemble_ties.cc) ---
 
+  double soft_weight(const ModelConstraint& c, int row) const;
   void add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi);
   void add_coupler(const ModelConstraint& c, int id);
   void add_tie(const ModelConstraint& c, int id);

@@ -24,6 +24,7 @@
 #include "capstan/dynamics/free_motion.h"
 #include "capstan/laws/contact.h"
 #include "capstan/laws/scalar.h"
+#include "capstan/problem/soft_weights.h"
 
 namespace capstan {
 
@@ -126,12 +127,14 @@ struct AssemblyWorkspace {
     bool is_limit;
     double value;
     double rate = 0;                      // [m/s or rad/s] of the gap before the step,
-    const SoftReference* soft = nullptr;  // which a soft limit takes
+    const SoftReference* soft = nullptr;  // which a soft limit takes, with its inverse inertia
+    double weight = 0;
   };
   std::vector<Wanted> wanted_of_dofs, wanted;     // one for each dof law; one for each of some groups
   std::vector<char> has_constraint, is_released;  // [objects] for add_drives(): now; in this step before
   std::vector<ConstraintGroup> old_groups;        // of the last step
   std::vector<GroupPart> old_parts;
+  SoftWeights soft_weights;
   std::vector<char> reused_groups;  // [groups] of contacts that the problem has from the last step
 };
 

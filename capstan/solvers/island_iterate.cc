@@ -168,6 +168,9 @@ bool IslandIterate::may_cancel(double norm) const {
       largest = std::max(largest, std::abs(group_impulse[g][r]));
     }
   }
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    largest = std::max(largest, std::abs(scalar_impulse(dof_laws[i], law.sign * v[k])));
+  });
   for (int k = 0; k < system.num_dofs(); ++k) scale = std::max(scale, system.scale[k]);
   return norm <= kMay * scale * largest;
 }
@@ -207,6 +210,12 @@ double IslandIterate::residual_of_objects(double smallest) {
         add(g, gamma * gamma / scalar.mass);
       }
     }
+  });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) {
+    const auto after = std::upper_bound(system.object_start.begin(), system.object_start.end(), k);
+    double& size = object_impulse[after - system.object_start.begin() - 1];
+    const double gamma = scalar_impulse(dof_laws[i], law.sign * v[k]);
+    size = std::max(size, gamma * gamma / dof_laws[i].mass);
   });
   double largest = 0;
   for (int t = 0; t < system.num_objects(); ++t) {
