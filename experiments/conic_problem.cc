@@ -29,7 +29,7 @@ ConicProblem conic_problem(const Problem& problem) {
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
       const ContactData& data = problem.contacts[i];
       ConicProblem::ContactRow row{
-          data.mu_xx, Vec3(data.slip, data.slip, 1 / data.normal.c0), data.normal.v_hat, {}};
+          data.mu_xx, Vec3(data.slip, data.slip, 1 / data.normal.c0), data.normal.v_hat - data.bias.z(), {}};
       for (int p = group.part_begin; p < group.part_end; ++p) {
         row.parts.push_back({problem.parts[p].block, problem.X[i].leftCols(group.num_rows) *
                                                          problem.jacobian(group, problem.parts[p])});
