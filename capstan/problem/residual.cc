@@ -211,15 +211,21 @@ Residual calc_residual(const Problem& problem, const Contacts& contacts, const A
     if (!is_mocap_dof(model, k))
       heaviest = std::max(heaviest, problem.motion->A[model.system_pattern.row_start[k + 1] - 1]);
   }
+  const auto scale_of = [&](int k) {
+    const double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
+    // What is moved from outside counts as if it were as heavy as the heaviest of the others.
+    return is_mocap_dof(model, k) ? scale * scale * heaviest : scale;
+  };
   for (int k = 0; k < n; ++k) {
     if (w->change[k] == 0 && w->momentum[k] == 0 && generalized[k] == 0) continue;  // may sleep, without A
-    double scale = 1 / problem.motion->A[model.system_pattern.row_start[k + 1] - 1];
-    // What is moved from outside counts as if it were as heavy as the heaviest of the others.
-    if (is_mocap_dof(model, k)) scale *= scale * heaviest;
+    const double scale = scale_of(k);
     error += scale * std::pow(w->change[k] - generalized[k], 2);
     p += scale * w->momentum[k] * w->momentum[k];
     j += scale * generalized[k] * generalized[k];
   }
+  // Impulses of single joints, a limit's and that of the drive which presses on it, may cancel.
+  for (std::size_t i = 0; i < problem.dof_laws.size(); ++i)
+    j = std::max(j, scale_of(problem.dof_laws[i].dof) * std::pow(answer.dof_impulse[i], 2));
   const double size = std::sqrt(std::max(p, j));
   r.momentum = size > 0 ? std::sqrt(error) / size : 0;
   return r;

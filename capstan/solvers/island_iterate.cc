@@ -146,6 +146,9 @@ bool IslandIterate::is_solved(const NewtonOptions& options, double tolerance, Is
     result->residual = std::max(result->residual, residual_of_objects(kRoundOff * size) / kObjectTolerance);
     result->converged = result->residual <= tolerance || norm <= options.absolute_tolerance;
   }
+  // Converged by the absolute tolerance: single impulses may cancel, and the residual is relative to these.
+  if (result->converged && result->residual > tolerance)
+    result->residual = std::min(result->residual, residual_of_objects(0));
   if (!result->converged && may_cancel(norm)) {
     const double relative = residual_of_objects(0);
     if (relative <= kRoundOff) {

@@ -192,6 +192,35 @@ void examine_start(const Scene& scene, const Model& model, const ModelKeyframe& 
   }
 }
 
+// Soft constraints and limits that do nothing, or that swing faster than a step can follow.
+void examine_soft(const Scene& scene, const StepOptions& options, Diagnostics* diagnostics) {
+  const auto look = [&](const SoftReference& soft, const Source& where, const std::string& who) {
+    const auto& [first, second] = soft.solref;
+    if (first == 0 && second == 0) {
+      diagnostics->warning(where, who + " has a solref of [0, 0]: it does nothing",
+                           "write a time constant [s] and a damping ratio, such as [0.02, 1]");
+    }
+    const double swing =
+        first > 0 ? options.dt / (std::max(first, 2 * options.dt) * second) : options.dt * std::sqrt(-first);
+    if (swing <= 1) return;
+    diagnostics->warning(
+        where,
+        fmt::format(
+            "{} swings by {:.2g} rad in a time step of {:g} s with its solref [{:g}, {:g}], and may gain "
+            "energy",
+            who, swing, options.dt, first, second),
+        first > 0 ? "write a larger time constant or damping ratio, or take a smaller time step"
+                  : "write a smaller stiffness, or take a smaller time step");
+  };
+  for (const Body& body : scene.bodies) {
+    for (const Joint& joint : body.joints)
+      if (joint.soft_limits && !joint.limits.empty())
+        look(*joint.soft_limits, joint.where, "the limits of joint '" + joint.name + "'");
+  }
+  for (const Constraint& c : scene.constraints)
+    if (c.soft) look(*c.soft, c.where, "constraint '" + c.name + "'");
+}
+
 // Controls over time.
 void examine_controls(const Scene& scene, const Model& model, Diagnostics* diagnostics) {
   if (scene.controls.empty()) return;
@@ -407,6 +436,7 @@ void examine(const Scene& scene, const Model& model, const StepOptions& options,
   examine_controls(scene, model, diagnostics);
   examine_time_step(scene, model, options, diagnostics);
   examine_materials(scene, diagnostics);
+  examine_soft(scene, options, diagnostics);
   examine_patches(scene, model, diagnostics);
   examine_names("rod", scene.rods, diagnostics);
   examine_rods(scene, model, options, diagnostics);

@@ -1,5 +1,6 @@
 // PD actuators with limits of force in the same optimization problem as contact: the limit holds for the
 // motion that contact leaves, not for the one there would be without it (dynamics/drives.h).
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
@@ -13,6 +14,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/scene_text.h"
 
 namespace capstan {
 namespace {
@@ -605,6 +607,44 @@ TEST(EffortLimits, KeepTheMomentumOfAFloatingRobot) {
   const Vec6 change = calc_mechanics(run.model, run.state).momentum - start;
   EXPECT_LT(change.head<3>().norm(), 1e-10 * start.head<3>().norm());
   EXPECT_LT(change.tail<3>().norm(), 1e-10 * start.tail<3>().norm());
+}
+
+// A stranger's SCARA arm, whose elbow's servo pushes on against the end of its range: at rest the impulse of
+// the limit and that of the servo cancel, and nothing else is there to compare a residual with. Steps of 2 to
+// 10 ms failed as not converged. The elbow's torque is 1000 N m/rad times 0.2 rad, or what the servo may
+// give.
+TEST(EffortLimits, AServoThatPressesOnALimitConvergesAtRest) {
+  for (const double effort : {30.0, 50.0, 100.0, 300.0}) {
+    const Scene scene = test::scene_of(fmt::format(R"(
+bodies:
+  - name: upper
+    position: [0, 0, 0.5]
+    joint: {{name: shoulder, type: revolute, axis: [0, 0, 1]}}
+    shape: {{type: box, size: [0.4, 0.06, 0.06], position: [0.2, 0, 0], mass: 4}}
+    children:
+      - name: fore
+        position: [0.4, 0, 0.06]
+        joint: {{name: elbow, type: revolute, axis: [0, 0, 1], limits: [-2, 1.0]}}
+        shape: {{type: box, size: [0.3, 0.05, 0.05], position: [0.15, 0, 0], mass: 2}}
+actuators:
+  - {{name: shoulder, type: pd, joint: shoulder, stiffness: 2000, damping: 80, effort_limit: 100}}
+  - {{name: elbow, type: pd, joint: elbow, stiffness: 1000, damping: 20, effort_limit: {}, target: 1.2}}
+)",
+                                                   effort));
+    for (const double dt : {0.001, 0.002, 0.005, 0.01}) {
+      for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::sap}) {
+        Simulation run(scene, dt, law);
+        run.options.judge = true;
+        while (run.state.time < 2) {
+          ASSERT_NO_THROW(run.go(dt)) << "dt " << dt << " effort " << effort << " at " << run.state.time;
+          EXPECT_LE(run.report.solver.momentum_residual, 1e-5) << "dt " << dt << " at " << run.state.time;
+          EXPECT_LE(run.report.judge.momentum, 2e-5) << "dt " << dt << " at " << run.state.time;
+        }
+        EXPECT_NEAR(run.state.q[1], 1, 1e-4) << "dt " << dt;
+        EXPECT_LT(run.state.v.norm(), 1e-6) << "dt " << dt;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -72,6 +72,22 @@ TEST(Examine, Density) {
   EXPECT_HAS(finding(scene), "1e+06 kg/m^3");
 }
 
+TEST(Examine, SoftLimits) {
+  Scene scene = one_body();
+  scene.options.dt = 0.01;
+  scene.bodies[0].joints[0].limits = {Range{-1, 1}};
+  scene.bodies[0].joints[0].soft_limits = SoftReference{};
+  EXPECT_EQ(finding(scene), "");
+  scene.bodies[0].joints[0].soft_limits->solref = {0.02, 0.3};
+  EXPECT_NE(finding(scene).find("swings by 1.7 rad in a time step of 0.01 s"), std::string::npos);
+  scene.options.dt = 0.005;
+  EXPECT_EQ(finding(scene), "");
+  scene.bodies[0].joints[0].soft_limits->solref = {-1e5, 0};
+  EXPECT_NE(finding(scene).find("swings by 1.6 rad"), std::string::npos);
+  scene.bodies[0].joints[0].soft_limits->solref = {0, 0};
+  EXPECT_NE(finding(scene).find("does nothing"), std::string::npos);
+}
+
 TEST(Examine, GivenInertiaAgainstShapes) {
   Scene scene = one_body();
   Inertia inertia;
