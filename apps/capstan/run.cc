@@ -169,15 +169,15 @@ void print_short_summary(const LoadedScene& loaded, const StepOptions& step, con
   if (step.rigid.is_on) {
     fmt::print("  rigid contact         {}; not judged\n", rigid_text(step.rigid));
   } else {
-    const std::string all =
-        s.not_converged > 0 ? fmt::format("all but {} steps", s.not_converged) : "every step";
+    const std::string all = s.not_converged > 0 ? fmt::format("all but {} steps balance", s.not_converged)
+                                                : "every step balances";
     std::string touching = "; nothing touched";
     if (s.mean_contacts > 0)
       touching = fmt::format("; {:.0f} contacts on average, at most {:.3g} mm deep", s.mean_contacts,
                              1e3 * s.deepest);
     const std::string how =
         s.max_residual > 0 ? fmt::format("to {:.0e} of them or better", s.max_residual) : "exactly";
-    fmt::print("  {} balances forces {}{}\n", all, how, touching);
+    fmt::print("  {} forces {}{}\n", all, how, touching);
   }
   fmt::print("  energy                {:.6g} J at the start, {:.6g} J at the end\n", s.start.total(),
              s.end.total());
