@@ -215,7 +215,7 @@ void examine_soft(const Scene& scene, const StepOptions& options, Diagnostics* d
   for (const Body& body : scene.bodies) {
     for (const Joint& joint : body.joints)
       if (joint.soft_limits && !joint.limits.empty())
-        look(*joint.soft_limits, joint.where, "the limits of joint '" + joint.name + "'");
+        look(*joint.soft_limits, joint.where, "the limit of joint '" + joint.name + "'");
   }
   for (const Constraint& c : scene.constraints)
     if (c.soft) look(*c.soft, c.where, "constraint '" + c.name + "'");
