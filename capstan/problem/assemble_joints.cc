@@ -99,7 +99,8 @@ void Assembler::add_dof_laws() {
       if (!joint.limits.empty()) add_ball_limit(joint);
     } else {
       for (int i = 0; i < static_cast<int>(joint.limits.size()); ++i)
-        add_limits(joint.v + i, model.dofs[joint.v + i].q, joint.limits[i]);
+        add_limits(joint.v + i, model.dofs[joint.v + i].q, joint.limits[i],
+                   joint.soft_limits ? &*joint.soft_limits : nullptr);
     }
     if (joint.dry_friction > 0) {
       for (int k = joint.v; k < joint.v + num_velocities(joint.type); ++k)

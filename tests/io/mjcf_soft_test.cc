@@ -85,6 +85,18 @@ TEST_F(Mjcf, ALoadedLimitGivesWayByWhatItsImpedanceSays) {
   EXPECT_NEAR(run.state.q[0], -(1 - d) * 10 / (d * d * k), 1e-9);
 }
 
+// The same of a joint with dry friction, which is another kind of limited joint to the engine.
+TEST_F(Mjcf, ALoadedLimitGivesWayWithDryFrictionToo) {
+  const Scene scene = read_clean(R"(
+  <option timestep="0.001" gravity="0 0 -10"/>
+  <worldbody><body><joint type="slide" axis="0 0 1" limited="true" range="0 1" solreflimit="0.02 1"
+    solimplimit="0.8 0.8 0.001" frictionloss="0.003"/><geom type="sphere" size="0.05" mass="3"/></body></worldbody>)");
+  test::Simulation run(scene, 0.001, ContactLaw::coulomb);
+  run.go(1);
+  const double d = 0.8, k = 1 / (d * d * 0.02 * 0.02), depth = (1 - d) * 10 / (d * d * k);
+  EXPECT_NEAR(run.state.q[0], -depth, 2e-4 * depth);  // friction carries 1e-4 of the weight
+}
+
 // Pressed on by a servo, a limit gives way where both torques agree, at every time step: 1000 N m/rad (0.2 -
 // x) = k x, k = 0.1 kg m^2 d^2 k_0 / (1 - d) = 5000 N m/rad. (By the inverse inertia of the step, servo and
 // all, it gave way by 28 mrad at 1 ms and 9.5 at 10.)
