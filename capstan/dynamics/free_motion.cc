@@ -9,6 +9,7 @@
 #include "capstan/dynamics/free_body.h"
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
+#include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/dynamics/offset_body.h"
@@ -271,7 +272,7 @@ Motion make_motion(const Model& model) {
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x : {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv,
-                  &s.M_dv, &s.turn}) {
+                  &s.M_dv, &s.turn, &s.v_free, &s.centering}) {
     *x = VecX::Zero(nv);
   }
   s.turns_freely.assign(model.trees.size(), FreeTurn::none);
@@ -291,6 +292,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   }
   Scratch& s = *motion->scratch;
   motion->released.clear();
+  s.scheme = scheme;
   s.is_staggered = is_staggered(scheme);
   if (scheme.theta > 0 && s.jacobian.empty()) {  // a tree of many dofs has a large one
     for (const Tree& tree : model.trees) {
@@ -331,6 +333,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
     }
     solve_momentum_balance(model, state, dt, scheme, b, motion);
+    if (moves_along_mean(scheme)) b.of(s.v_free) = b.of(motion->v_star);
     if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
     b.of(s.external) += b.of(s.tau);
     const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
@@ -408,6 +411,8 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     motion->converged = motion->converged && w.converged;
   }
   for (const MotionBatch& b : s.batches) {
+    if (moves_along_mean(scheme) && !all_are(scope.unchanged, b))
+      b.of(s.centering) = b.of(motion->v_star) - b.of(s.v_free);
     motion->iterations = std::max(motion->iterations, b.iterations);
     if (!(b.residual <= motion->residual)) motion->residual = b.residual;
     motion->converged = motion->converged && b.converged;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/math/rotation.h"
 
@@ -85,18 +86,23 @@ void assemble_system(const Model& model, const MotionBatch& b, int begin, int en
   });
 }
 
+// Where v leads with an implicit scheme: dt times what accelerates the tree, in the scratch memory `inverse`.
+void calc_inertia(const Model& model, const MotionBatch& b, const State& state, double dt,
+                  const Scheme& scheme, const VecX& v, Scratch& s) {
+  b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
+  b.of(s.v) = scheme.theta * b.of(v) + (1 - scheme.theta) * b.of(state.v);
+  b.of(s.a) = (b.of(v) - b.of(state.v)) / dt;
+  move(model, state.q, s.v_vq, scheme.theta * dt, &s.q, b.stage_begin, b.stage_end);
+  calc_placement(model, s.q, &s.placement, b.link_begin, b.link_end);
+  calc_velocity(model, s.placement, s.v, &s.velocity, b.link_begin, b.link_end);
+  calc_inverse_dynamics(model, s.placement, s.velocity, &s.a, &s.tree, &s.inverse, b.link_begin, b.link_end);
+}
+
 // m(v), with M, velocities and k_1 left in the scratch memory.
 void calc_residual(const Model& model, const MotionBatch& b, const State& state, double dt,
                    const Scheme& scheme, const VecX& v, Scratch& s, VecX* m) {
   if (scheme.theta > 0) {
-    b.of(s.v_vq) = scheme.theta_vq * b.of(v) + (1 - scheme.theta_vq) * b.of(state.v);
-    b.of(s.v) = scheme.theta * b.of(v) + (1 - scheme.theta) * b.of(state.v);
-    b.of(s.a) = (b.of(v) - b.of(state.v)) / dt;
-    move(model, state.q, s.v_vq, scheme.theta * dt, &s.q, b.stage_begin, b.stage_end);
-    calc_placement(model, s.q, &s.placement, b.link_begin, b.link_end);
-    calc_velocity(model, s.placement, s.v, &s.velocity, b.link_begin, b.link_end);
-    calc_inverse_dynamics(model, s.placement, s.velocity, &s.a, &s.tree, &s.inverse, b.link_begin,
-                          b.link_end);
+    calc_inertia(model, b, state, dt, scheme, v, s);
     b.of(*m) = dt * b.of(s.inverse);
     if (b.has_paths) take_paths(model, b.forces, s.placement, s.q, &s.gradient);
   } else {  // s.M and s.inverse (the bias forces) are those of q0, v0
@@ -355,6 +361,43 @@ void solve_with_bias(const Model& model, const State& state, double dt, const Sc
 }
 
 }  // namespace
+
+double center_momentum(const Model& model, const State& state, double dt, const Scheme& scheme, int tree,
+                       const VecX& v, Motion* motion) {
+  constexpr double kEnough = 1e-9;
+  Scratch& s = *motion->scratch;
+  const auto b = std::partition_point(s.batches.begin(), s.batches.end(),
+                                      [&](const MotionBatch& batch) { return batch.tree_end <= tree; });
+  const int begin = model.trees[tree].dof_begin, end = model.trees[tree].dof_end;
+  const auto of_tree = [&](auto& x) { return x.segment(begin, end - begin); };
+  calc_inertia(model, *b, state, dt, scheme, s.v_free, s);
+  calc_mass_matrix(model, s.placement, &s.tree, &s.M, b->link_begin, b->link_end);
+  of_tree(s.m) = of_tree(s.inverse);
+  of_tree(s.dv) = of_tree(v) - of_tree(s.v_free);
+  multiply(model.pattern, s.M.data(), s.dv.data(), s.M_dv.data(), begin, end);
+  calc_inertia(model, *b, state, dt, scheme, v, s);
+  of_tree(s.dv) = of_tree(s.M_dv) - dt * (of_tree(s.inverse) - of_tree(s.m));
+  solve_in_place(model.system_pattern, motion->A_factor.data(), s.dv.data(), begin, end);
+  const auto norm = [&](const auto& x) {
+    double sum = 0;
+    for (int k = begin; k < end; ++k)
+      sum += motion->A[model.system_pattern.row_start[k + 1] - 1] * x(k) * x(k);
+    return std::sqrt(sum);
+  };
+  const double change = norm([&](int k) { return s.dv[k] - s.centering[k]; }),
+               speed = norm([&](int k) { return v[k]; });
+  if (!(change > kEnough * speed)) return 0;
+  of_tree(motion->v_star) += of_tree(s.dv) - of_tree(s.centering);
+  of_tree(s.centering) = of_tree(s.dv);
+  return change / speed;
+}
+
+void forget_centering(const Model& model, int tree, Motion* motion) {
+  const Tree& t = model.trees[tree];
+  VecX& centering = motion->scratch->centering;
+  motion->v_star.segment(t.dof_begin, t.num_dofs()) -= centering.segment(t.dof_begin, t.num_dofs());
+  centering.segment(t.dof_begin, t.num_dofs()).setZero();
+}
 
 void solve_momentum_balance(const Model& model, const State& state, double dt, const Scheme& scheme,
                             MotionBatch& b, Motion* motion) {

@@ -44,7 +44,8 @@ struct MotionLanes {
 
 struct Motion::Scratch {
   std::vector<MotionBatch> batches;
-  bool is_staggered = false;  // the scheme of the last free motion
+  Scheme scheme;              // of the last free motion
+  bool is_staggered = false;  // that scheme
   VecX spring_mass;  // [dofs] that joint springs move: on the diagonal of M where all joints are at 0
   std::vector<MotionLanes> lanes;
   std::vector<int> blocks;  // batches [blocks[i], blocks[i + 1]) for one thread, without those in lanes
@@ -58,6 +59,7 @@ struct Motion::Scratch {
   VecX M;                              // mass matrix at q^theta
   VecX m, m_trial, v_trial, dv;        // residuals and steps
   VecX M_dv;                           // in calc_residual
+  VecX v_free, centering;              // where m(v) = 0, and v* less that (center_momentum.h)
   std::vector<FreeTurn> turns_freely;  // [trees] and by how much more than its impulses (free_turn.h): g
   VecX turn;                           // [dofs]
   std::vector<Spinner> spinners;       // [trees]

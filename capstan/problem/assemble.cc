@@ -40,8 +40,9 @@ void assemble(const Model& model, const StepData& data, double dt, const Contact
       workspace->constrained_objects = find_constrained_objects(model);
     }
     workspace->q_ahead = state.q;
-    calc_placement_ahead(model, workspace->constrained_objects, state.q, state.v, dt, &workspace->q_ahead,
-                         &workspace->ahead);
+    const bool midway = a.is_midway();
+    calc_placement_ahead(model, workspace->constrained_objects, state.q, state.v, midway ? dt / 2 : dt,
+                         &workspace->q_ahead, &workspace->ahead, midway);
   }
   for (int i = 0; i < static_cast<int>(model.constraints.size()); ++i) {
     const ModelConstraint& c = model.constraints[i];

@@ -29,7 +29,7 @@ double* Assembler::part_for(ConstraintGroup* group, int tree) {
 void Assembler::declare_point(ConstraintGroup* group, int link, const Vec3& p_W) {
   if (is_tree(link)) return declare_link(group, link);
   PointPart parts[kMostPointParts];
-  const int n = calc_point(model, motion.placement, link, p_W, parts);
+  const int n = calc_point(model, *rows_at, link, p_W, parts);
   for (int i = 0; i < n; ++i) find_part(group, parts[i].block);
 }
 
@@ -52,7 +52,7 @@ __attribute__((noinline)) CAPSTAN_CLONES void Assembler::add_motion(const Constr
   int part = group.part_begin;
   while (problem.parts[part].block != tree) ++part;
   double* J = problem.jacobians.data() + problem.parts[part].jacobian;
-  const Vec3 p = p_W - motion.placement.origin[tree];
+  const Vec3 p = p_W - rows_at->origin[tree];
   // The linear rows are R (linear + angular x p), R = R_CW: Q_i is R (e_i x p).
   Frame R;
   Four Q[3];
@@ -62,7 +62,7 @@ __attribute__((noinline)) CAPSTAN_CLONES void Assembler::add_motion(const Constr
   Q[1] = p[2] * R.x - p[0] * R.z;
   Q[2] = p[0] * R.y - p[1] * R.x;
   for (int k = model.links[link].dof_end - 1; k >= 0; k = model.pattern.parent[k]) {
-    const double* S = motion.placement.S[k].data();
+    const double* S = rows_at->S[k].data();
     double* column = J + rows * (k - base);
     const Four linear = (S[3] * R.x + S[4] * R.y + S[5] * R.z) + (S[0] * Q[0] + S[1] * Q[1] + S[2] * Q[2]);
     if (rows == 6) {
@@ -80,7 +80,7 @@ void Assembler::add_point(const ConstraintGroup& group, int link, const Vec3& p_
   const int rows = group.num_rows;
   add_rows(group, link, p_W, sign * R_WC.transpose(), rows - 3);
   if (rows < 6) return;
-  const Mat3& R = motion.placement.X_WL[link].R;
+  const Mat3& R = rows_at->X_WL[link].R;
   const Vec3 m1 = R.col(0), m2 = R.col(1), t = R.col(2);
   const Mat3 from_1 = sign * (t * m2.transpose() - m2 * t.transpose()), from_2 = sign * m1 * t.transpose();
   add_rows(group, link, p_W + m1, from_1, 0);
@@ -91,7 +91,7 @@ void Assembler::add_point(const ConstraintGroup& group, int link, const Vec3& p_
 // Adds T times the velocity of a point to three rows.
 void Assembler::add_rows(const ConstraintGroup& group, int link, const Vec3& p_W, const Mat3& T, int row) {
   PointPart point[kMostPointParts];
-  const int n = calc_point(model, motion.placement, link, p_W, point);
+  const int n = calc_point(model, *rows_at, link, p_W, point);
   for (int i = 0; i < n; ++i) {
     int part = group.part_begin;
     while (problem.parts[part].block != point[i].block) ++part;

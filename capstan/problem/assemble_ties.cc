@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/dynamics/center_momentum.h"
+#include "capstan/dynamics/motion_batch.h"
 #include "capstan/laws/soft_reference.h"
 #include "capstan/problem/assembler.h"
 #include "capstan/problem/gap.h"
+#include "capstan/problem/ties_midway.h"
 
 namespace capstan {
 namespace {
@@ -31,18 +34,29 @@ double Assembler::soft_weight(const ModelConstraint& c, int row) const {
   return sum;
 }
 
+bool Assembler::is_midway() const { return moves_along_mean(motion.scratch->scheme); }
+
 // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
 // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
 // right to second order in dt, then from those of the answer (center_ties(); step/close_loops.h does the
 // rest). Then J v is as far below zero after a
 // step as it was above it before, and the constraint does no work (SHAKE); without, a loop that turns at w
 // loses w^2 dt of its energy in a second.
+//
+// Where positions move along the mean of both velocities, rows are those of the place half-way, q0 + dt/2 v0,
+// and J v is what the constraint's rate at the end of the step, zero, was there: by as much below zero as the
+// velocity before the step is above it, so that impulses along J do no work. The bend of the first half of the
+// way tells how much.
+Vec6 Assembler::calc_curvature(const ConstraintGroup& group, const ModelConstraint& c, const VecX& v) const {
+  const Vec6 before = calc_gap(model, c, state.q, motion.placement),
+             ahead = calc_gap(model, c, w.q_ahead, w.ahead), way = dt * problem.calc_motion(group, v);
+  return is_midway() ? Vec6(4 * (before - ahead) + 2 * way) : Vec6(ahead - before - way);
+}
+
 void Assembler::add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi) {
   const Mat6 W = delassus.calc(group);
   Vec6 curvature = Vec6::Zero();
-  if (is_rigid(model, c)) {
-    curvature = calc_gap(model, c, w.q_ahead, w.ahead) - phi - dt * problem.calc_motion(group, state.v);
-  }
+  if (is_rigid(model, c)) curvature = calc_curvature(group, c, state.v);
   // Rows that are a vector together (a turn, a way) keep its direction when its speed is bounded.
   const int rows = std::min(group.num_rows, 3);
   if (c.soft) {
@@ -81,7 +95,8 @@ void Assembler::add_coupler(const ModelConstraint& c, int id) {
   double slope = 0;
   if (c.joint_b >= 0) {
     const ModelJoint& b = model.joints[c.joint_b];
-    const double x = state.q[b.q] - model.dofs[b.v].reference;
+    const VecX& q = is_midway() && is_rigid(model, c) ? w.q_ahead : state.q;
+    const double x = q[b.q] - model.dofs[b.v].reference;
     double power = 1;
     for (int k = 1; k < 5; ++k, power *= x) slope += k * c.polynomial[k] * power;
   }
@@ -97,41 +112,50 @@ void Assembler::add_coupler(const ModelConstraint& c, int id) {
   add_laws(group, c, calc_gap(model, c, state.q, motion.placement));
 }
 
+// Each point is taken where it is, so that the rows are the exact rate of the gap.
+void Assembler::set_tie_rows(const ConstraintGroup& group, const ModelConstraint& c) {
+  set_zero(group);
+  add_motion(group, model.bodies[c.body_a].link, calc_frame(model, *rows_at, c.body_a, *c.X_A).p, -1);
+  add_motion(group, model.bodies[c.body_b].link, calc_frame(model, *rows_at, c.body_b, *c.X_B).p, 1);
+}
+
+// One row along the line: the three of a tie with the same parts, projected.
+void Assembler::set_distance_row(const ConstraintGroup& row, const ModelConstraint& c) {
+  const int num_parts = static_cast<int>(problem.parts.size()), before = num_values;
+  ConstraintGroup group = begin_group(3);
+  for (int p = row.part_begin; p < row.part_end; ++p) find_part(&group, problem.parts[p].block);
+  set_tie_rows(group, c);
+  const Vec3 gap =
+      calc_frame(model, *rows_at, c.body_b, *c.X_B).p - calc_frame(model, *rows_at, c.body_a, *c.X_A).p;
+  const double length = gap.norm();
+  const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
+  for (int p = row.part_begin; p < row.part_end; ++p) {
+    const int from = problem.parts[group.part_begin + p - row.part_begin].jacobian;
+    double* J = problem.jacobians.data() + problem.parts[p].jacobian;
+    for (int k = 0; k < model.blocks[problem.parts[p].block].size; ++k) {
+      const double* column = problem.jacobians.data() + from + 3 * k;
+      J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
+    }
+  }
+  problem.parts.resize(num_parts);
+  num_values = before;
+}
+
 void Assembler::add_tie(const ModelConstraint& c, int id) {
-  const Placement& placement = motion.placement;
-  const Transform X_WA = calc_frame(model, placement, c.body_a, *c.X_A);
-  const Transform X_WB = calc_frame(model, placement, c.body_b, *c.X_B);
+  rows_at = is_midway() && is_rigid(model, c) ? &w.ahead : &motion.placement;
   const int link_a = model.bodies[c.body_a].link, link_b = model.bodies[c.body_b].link;
   if (link_a == link_b) return;  // welded together already
-  const Vec6 phi = calc_gap(model, c, state.q, placement);
-  ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : 3);
+  const bool is_distance = c.type == ConstraintType::distance;
+  ConstraintGroup group = begin_group(c.type == ConstraintType::weld ? 6 : is_distance ? 1 : 3);
   group.constraint = id;
-  // Each point is taken where it is, so that the rows are the exact rate of the gap.
-  declare_point(&group, link_a, X_WA.p);
-  declare_point(&group, link_b, X_WB.p);
-  set_zero(group);
-  add_motion(group, link_a, X_WA.p, -1);
-  add_motion(group, link_b, X_WB.p, 1);
-  if (c.type == ConstraintType::distance) {
-    const Vec3 gap = X_WB.p - X_WA.p;
-    const double length = gap.norm();
-    const Vec3 direction = length > 1e-9 ? Vec3(gap / length) : Vec3(0, 0, 1);
-    // One row along the line: the three rows just made, projected.
-    ConstraintGroup row = begin_group(1);
-    row.constraint = id;
-    for (int p = group.part_begin; p < group.part_end; ++p) {
-      const GroupPart part = problem.parts[p];
-      double* J = part_for(&row, part.block);
-      const int n = model.blocks[part.block].size;
-      for (int k = 0; k < n; ++k) {
-        const double* column = problem.jacobians.data() + part.jacobian + 3 * k;
-        J[k] = direction.x() * column[0] + direction.y() * column[1] + direction.z() * column[2];
-      }
-    }
-    add_laws(row, c, phi);
+  declare_point(&group, link_a, calc_frame(model, *rows_at, c.body_a, *c.X_A).p);
+  declare_point(&group, link_b, calc_frame(model, *rows_at, c.body_b, *c.X_B).p);
+  if (is_distance) {
+    set_distance_row(group, c);
   } else {
-    add_laws(group, c, phi);
+    set_tie_rows(group, c);
   }
+  add_laws(group, c, calc_gap(model, c, state.q, motion.placement));
 }
 
 namespace {
@@ -206,6 +230,36 @@ void restore_ties(const std::vector<double>& curvature, AssemblyWorkspace* w, Pr
       set_curvature(group.law_begin + r, curvature[group.law_begin + r], w, problem);
     mark_objects(*problem, group, objects);
   }
+}
+
+void move_ties_midway(const StepData& data, const VecX& v, const StageScope& scope,
+                      AssemblyWorkspace* workspace, Problem* problem, std::vector<char>* objects) {
+  AssemblyWorkspace& w = *workspace;
+  const Model& model = *problem->model;
+  Assembler a{model, data.state, data.input, data.motion, data.contacts, problem->dt, w, *problem, scope};
+  a.rows_at = &w.ahead;
+  w.q_ahead = data.state.q;
+  calc_placement_ahead(model, w.constrained_objects, data.state.q, v, problem->dt / 2, &w.q_ahead, &w.ahead, true);
+  for (const ConstraintGroup& group : problem->groups) {
+    if (!is_centered(model, group)) continue;
+    bool moves = false;
+    for (int p = group.part_begin; p < group.part_end; ++p)
+      moves = moves || (*objects)[problem->object_of(problem->parts[p])] != 0;
+    if (!moves) continue;
+    const ModelConstraint& c = model.constraints[group.constraint];
+    if (c.type == ConstraintType::distance) {
+      a.set_distance_row(group, c);
+    } else if (c.type != ConstraintType::coupler) {
+      a.set_tie_rows(group, c);
+    }
+    const Vec6 curvature = a.calc_curvature(group, c, v);
+    for (int r = 0; r < group.num_rows; ++r) {
+      if (!std::isinf(problem->laws[group.law_begin + r].left))  // a wide turn
+        set_curvature(group.law_begin + r, curvature[r], &w, problem);
+    }
+    mark_objects(*problem, group, objects);
+  }
+  problem->jacobians.resize(a.num_values);
 }
 
 }  // namespace capstan

@@ -22,6 +22,7 @@ struct Assembler {
   Problem& problem;
   const StageScope& scope;
   int num_values = static_cast<int>(problem.jacobians.size());  // of the Jacobians so far
+  const Placement* rows_at = &motion.placement;                 // where rows are made
   Delassus delassus = {model, motion, problem, w};
 
   // Constraints connect only objects that sleep together.
@@ -169,10 +170,14 @@ struct Assembler {
 
   // --- Loops and couplers (assemble_ties.cc) ---
 
+  bool is_midway() const;  // whether constraints act as they are half-way through the step
   double soft_weight(const ModelConstraint& c, int row) const;
   void add_laws(const ConstraintGroup& group, const ModelConstraint& c, const Vec6& phi);
   void add_coupler(const ModelConstraint& c, int id);
   void add_tie(const ModelConstraint& c, int id);
+  void set_tie_rows(const ConstraintGroup& group, const ModelConstraint& c);
+  void set_distance_row(const ConstraintGroup& row, const ModelConstraint& c);
+  Vec6 calc_curvature(const ConstraintGroup& group, const ModelConstraint& c, const VecX& v) const;
 };
 
 }  // namespace capstan

@@ -93,7 +93,7 @@ std::vector<int> find_constrained_trees(const Model& model) {
 }
 
 void calc_placement_ahead(const Model& model, const std::vector<int>& objects, const VecX& q0, const VecX& v,
-                          double dt, VecX* q, Placement* placement) {
+                          double dt, VecX* q, Placement* placement, bool midway) {
   for (const int t : objects) {
     const Object& object = model.objects[t];
     if (!object.is_tree()) {
@@ -111,7 +111,7 @@ void calc_placement_ahead(const Model& model, const std::vector<int>& objects, c
     const Link& root = model.links[tree.link_begin];
     const Stage& stage = model.stages[root.stage_begin];
     const bool is_one_body = tree.link_end == tree.link_begin + 1 && stage.type == StageType::free;
-    if (!is_one_body || root.com.isZero(0) || !model.options.conserve_momentum) continue;
+    if (!is_one_body || root.com.isZero(0) || !model.options.conserve_momentum || midway) continue;
     const Vec3 w = root.X_PL.R * v.segment<3>(stage.v + 3);
     const Vec3 r1 = placement->X_WL[tree.link_begin].R * root.com;
     const Vec3 r0 = rotation_matrix(quat_exp(-dt * w)) * r1;

@@ -24,8 +24,9 @@ bool is_between_trees(const Model& model, const ModelConstraint& constraint);
 std::vector<int> find_constrained_objects(const Model& model);
 std::vector<int> find_constrained_trees(const Model& model);
 
-// q0 moved along v for dt, and the placement there, of these objects alone.
+// q0 moved along v for dt, and the placement there, of these objects alone. The centre of mass of a lone body
+// goes on as it does at q0, or, `midway`, as its origin does: v is then a mean velocity.
 void calc_placement_ahead(const Model& model, const std::vector<int>& objects, const VecX& q0, const VecX& v,
-                          double dt, VecX* q, Placement* placement);
+                          double dt, VecX* q, Placement* placement, bool midway = false);
 
 }  // namespace capstan

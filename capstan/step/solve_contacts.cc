@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/free_turn.h"
+#include "capstan/problem/ties_midway.h"
 
 namespace capstan {
 namespace {
@@ -96,12 +98,52 @@ void StepRun::relinearize_objects(const NewtonOptions& newton, const StageScope&
   check_objects(model, state, w.motion, failed, options.dt, scheme);
 }
 
+void StepRun::center_momenta(const NewtonOptions& newton, const StageScope& scope) {
+  constexpr int kMostPasses = 8;
+  constexpr double kContraction = 0.7;
+  constexpr double kSettled = 1e-6;      // relative changes of velocities, below which constraints stay
+  constexpr double kOfTolerance = 1e-3;  // what is left of an answer is to the same side in each step: energy
+                                         // fell by 1.6 % in 20 s at 0.5 ms
+  if (w.tied_trees.empty()) return;
+  NewtonOptions exact = newton;
+  exact.relative_tolerance *= kOfTolerance;
+  const auto move_ties = [&](const VecX& v) {
+    move_ties_midway({state, input, w.motion, w.contacts}, v, scope, &w.assembly, &w.problem, &w.centered);
+  };
+  double last = kInfinity;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    w.centered.assign(model.objects.size(), 0);
+    double most = 0;
+    for (const int tree : w.tied_trees) {
+      if (scope.is_asleep(tree) || w.newton.is_reused[tree] != 0) continue;
+      w.centered[tree] = 1;
+      most = std::max(most, center_momentum(model, state, options.dt, scheme, tree, w.newton.v, &w.motion));
+    }
+    const bool ends = !(most <= kContraction * last), diverges = ends && most > kSettled;
+    if (diverges) {  // it turns too far in a step
+      for (const int tree : w.tied_trees) forget_centering(model, tree, &w.motion);
+      move_ties(state.v);
+    } else if (pass == 0 || most > kSettled) {
+      w.v_moving = 0.5 * (state.v + w.newton.v);
+      move_ties(w.v_moving);
+    } else if (most == 0) {
+      return;
+    }
+    reopen_objects(w.problem, w.centered, &w.newton);
+    solve_newton_further(w.problem, exact, scope.threads, &w.newton, &report.solver);
+    if (ends) return;
+    last = most;
+  }
+}
+
 void StepRun::center_turns(const NewtonOptions& newton, const StageScope& scope) {
   constexpr int kMostPasses = 8;
   constexpr double kContraction = 0.7;
   constexpr double kSettled = 0.01;  // of the first change: what the tolerance of the solver leaves
+  if (newton.rough) return;
+  if (moves_along_mean(scheme)) return center_momenta(newton, scope);
   find_centered_trees(*this);
-  if (newton.rough || !is_staggered(scheme) || w.centered_trees.empty()) return;
+  if (!is_staggered(scheme) || w.centered_trees.empty()) return;
   const auto is_still = [&](int tree) { return scope.is_asleep(tree) || w.newton.is_reused[tree] != 0; };
   thread_local std::vector<double> curvature;  // to go back to
   thread_local std::vector<Vec3> turns;

@@ -46,6 +46,8 @@ struct StepRun {
   void solve_rigid();
   // Solves on until the velocity terms of trees in loops are those at the mean velocity of the step.
   void center_turns(const NewtonOptions& newton, const StageScope& scope);
+  // The same of their momenta, with schemes that move positions along mean velocities.
+  void center_momenta(const NewtonOptions& newton, const StageScope& scope);
   // Solves on until forces of objects are those at the velocities of the answer, unless that is a rough one.
   void relinearize_objects(const NewtonOptions& newton, const StageScope& scope);
 };

@@ -94,6 +94,61 @@ TEST(Loops, KeepTheirEnergy) {
   }
 }
 
+// Midpoint takes loops, and the momenta of what they hold, half-way through the step: what is lost of the energy,
+// and the error of the motion, fall at least with the square of the step.
+TEST(Loops, AreOfSecondOrderWithMidpoint) {
+  for (const char* const name : {"four_bar", "slider_crank"}) {
+    const auto run = [&](double dt, double* angle) {
+      Mechanism m(std::string("../bench/gauntlet/scenes/") + name + ".yaml");
+      m.options.dt = dt;
+      m.options.integrator = Integrator::midpoint;
+      m.options.contact.law = ContactLaw::coulomb;
+      const double start = m.energy();
+      double gap = 0;
+      for (int i = 0; i < std::lround(2 / dt); ++i) gap = std::max(gap, m.go());
+      EXPECT_LT(gap, 1e-6);
+      *angle = m.state.q[0];
+      return std::abs(m.energy() - start);
+    };
+    double exact, angle, last_loss = 0, last_error = 0;
+    EXPECT_LT(run(0.00025, &exact), 1e-5) << name;
+    for (const double dt : {0.008, 0.004, 0.002}) {
+      const double loss = run(dt, &angle), error = std::abs(angle - exact);
+      std::printf("%s at %g ms: energy off by %.1e J, angle by %.1e rad\n", name, 1e3 * dt, loss, error);
+      if (last_error > 0) {
+        EXPECT_LT(loss, last_loss / 4) << name << " " << dt;
+        EXPECT_LT(error, last_error / 3.5) << name << " " << dt;
+      }
+      last_loss = loss, last_error = error;
+    }
+  }
+}
+
+// Links with their centre of mass off their origin, which tumble and hold each other alone.
+TEST(Loops, AFloatingChainKeepsItsMomentaWithMidpoint) {
+  double last = 0;
+  for (const double dt : {0.01, 0.005, 0.0025}) {
+    Mechanism m("../bench/gauntlet/scenes/floating_chain_of_constraints.yaml");
+    m.options.dt = dt;
+    m.options.integrator = Integrator::midpoint;
+    const Mechanics start = calc_mechanics(m.model, m.state);
+    double off = 0;
+    while (m.state.time < 4) {
+      m.go();
+      const Mechanics now = calc_mechanics(m.model, m.state);
+      off = std::max(off, (now.momentum - start.momentum).head<3>().norm());
+      EXPECT_LT((now.momentum - start.momentum).tail<3>().norm(), 2e-3 * start.momentum.tail<3>().norm());
+    }
+    std::printf("floating chain at %g ms: angular momentum off by %.1e of %.2f N m s\n", 1e3 * dt, off,
+                start.momentum.head<3>().norm());
+    if (last > 0) {
+      EXPECT_LT(off, last / 3.5) << dt;
+    }
+    last = off;
+  }
+  EXPECT_LT(last, 1e-3);
+}
+
 TEST(Loops, TheScissorLiftStaysClosedAndKeepsItsEnergy) {
   Mechanism m("scissor_lift.yaml");
   const double start = m.energy();
