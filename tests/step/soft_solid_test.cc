@@ -185,7 +185,7 @@ TEST(SoftSolid, VolumeNearIncompressibility) {
     const double exact = (1 - 2 * nu) * rho * kGravity * size / (2 * E);
     const double lost = 1 - volume / body->rest_volume();
     std::printf("nu %.2f: volume %.3f %% less, exact %.3f %%\n", nu, 100 * lost, 100 * exact);
-    EXPECT_NEAR(lost, exact, 0.1 * exact) << nu;
+    EXPECT_NEAR(lost, exact, 0.02 * exact) << nu;
   }
 }
 
