@@ -371,7 +371,9 @@ void SoftBody::place(const ConstVector& q, std::span<Transform> X_WC) const {
   const int n = num_carried();
   for (int i = 0; i < n; ++i) X_WC[i] = {Mat3::Identity(), node(q, carried_[i])};
   for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) X_WC[n + t] = triangle_frame(q, t);
-  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) X_WC[first_edge() + e] = edge_frame(q, e);
+  const auto normal_of = [&](int t) -> Vec3 { return X_WC[n + t].R.col(2); };
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e)
+    X_WC[first_edge() + e] = edge_frame(q, e, normal_of(edges_[e].left), normal_of(edges_[e].right));
 }
 
 void SoftBody::bend(const ConstVector& q, int carrier, Collider* collider) const {
@@ -407,7 +409,9 @@ void SoftBody::calc_twists(const ConstVector& q, const ConstVector& v, const Vec
     const Vec3 w = cross(z, Vec3(change / twice)) + z * (y.dot(u_ab) / length);
     V[n + t] << w, v_a + (u_ab + u_ac) / 3 + cross(w, Vec3(origin - x_a - (ab + ac) / 3));
   }
-  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) V[first_edge() + e] = edge_twist(q, v, origin, e);
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e)
+    V[first_edge() + e] =
+        edge_twist(q, v, origin, e, V[n + edges_[e].left].head<3>(), V[n + edges_[e].right].head<3>());
 }
 
 // A vertex moves as its node. A point of a triangle or an edge moves by its barycentric coordinates; one
@@ -447,7 +451,10 @@ int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, Poi
 
 Vec3 SoftBody::place_point(const ConstVector& q, int carrier, const Vec3& p_C) const {
   if (carrier < num_carried()) return node(q, carried_[carrier]) + p_C;
-  if (carrier >= first_edge()) return edge_frame(q, carrier - first_edge()) * p_C;
+  if (carrier >= first_edge()) {
+    const int e = carrier - first_edge();
+    return edge_frame(q, e, normal(q, edges_[e].left), normal(q, edges_[e].right)) * p_C;
+  }
   return triangle_frame(q, carrier - num_carried()) * p_C;
 }
 

@@ -194,9 +194,11 @@ class SoftBody : public Physics {
   void find_edges();
   void find_corners();
   int first_edge() const { return num_carried() + static_cast<int>(triangles_.size()); }
-  Transform edge_frame(const ConstVector& q, int edge) const;
+  // n: the normals of its two triangles; w: how these turn.
+  Transform edge_frame(const ConstVector& q, int edge, const Vec3& n_left, const Vec3& n_right) const;
   void bend_edge(const ConstVector& q, int edge, Collider* collider) const;
-  Vec6 edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const;
+  Vec6 edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge,
+                  const Vec3& w_left, const Vec3& w_right) const;
   std::vector<std::array<int, 2>> find_neighbours() const;
 
   SoftBodySpec spec_;
