@@ -228,6 +228,16 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
     }
   }
 
+  std::vector<float> stress;
+  for (const int id : find_soft_bodies(model_)) {
+    const Object& object = model_.objects[id];
+    const SoftBody& body = soft_body_of(model_, id);
+    std::vector<double> of_nodes(body.num_nodes());
+    body.calc_von_mises(state.q.segment(object.q_begin, object.num_positions()), of_nodes);
+    for (int c = 0; c < body.num_carried(); ++c)
+      stress.push_back(static_cast<float>(of_nodes[body.carried(c)]));
+  }
+
   Json j = {{"type", "frame"},
             {"time", state.time},
             {"step", state.step},
@@ -241,6 +251,7 @@ Json FrameMaker::frame(const State& state, const std::vector<RecordedContact>& c
             {"rods", binary(rods)},
             {"numbers", binary(std::vector<double>(numbers.begin(), numbers.end()))}};
   if (!activation.empty()) j["activation"] = binary(activation);
+  if (!stress.empty()) j["stress"] = binary(stress);
   if (!patches_.ends.empty()) {
     j["patches"] = binary(patches_.vertices);
     j["patch_ends"] = binary(patches_.ends);

@@ -5,7 +5,7 @@
 //            soft_bodies, joints, actuators, numbers}; rods and soft bodies tell how to draw the links of
 //            each
 //   frame   {type: "frame", time, step, poses, islands, asleep, joints, rates, control, contacts, rods,
-//            numbers, activation, patches, patch_ends}; the last three only where there are any
+//            numbers, activation, stress, patches, patch_ends}; the last four only where there are any
 //
 //   poses     float32 [links - 1][7]: x y z, quaternion x y z w, of every link but the world
 //   islands   int32 [links - 1]: links with one number are connected by contacts or constraints
@@ -14,6 +14,7 @@
 //   control   float32 [actuators]; activation the same, where some have one (scene.actuators tells)
 //   contacts  [n][14]: int32 shape_a, shape_b, region; float32 point, normal, force on b, distance, area
 //   rods      float32 [edges][3]: tension [N], curvature [1/m], twist [rad/m], in the order of scene.rods
+//   stress    float32 [vertices of soft bodies]: von Mises' [Pa], in the order of scene.soft_bodies
 //   patches   float32 [vertices][4]: x y z, pressure [Pa] of the fields at these poses, polygon after polygon
 //   patch_ends  int32 [polygons]: where each ends in `patches`
 //   numbers   float64, as scene.numbers names them

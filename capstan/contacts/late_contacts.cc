@@ -8,12 +8,14 @@
 #include "capstan/contacts/meet.h"
 #include "capstan/contacts/patches.h"
 #include "capstan/dynamics/objects.h"
+#include "capstan/dynamics/place_carriers.h"
 #include "capstan/geometry/collide.h"
 
 namespace capstan {
 namespace {
 
-constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64;  // for one thread at a time
+constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64,
+              kBentInBlock = 64;  // for one thread at a time
 
 constexpr double kLatePatch = 0.5;  // of how deep a patch can be: it needs no late points up to there
 
@@ -245,12 +247,35 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
   return !w->pairs.empty();
 }
 
+namespace {
+
+// Of the colliders that are looked at: a soft body has hundreds that are not.
+void bend_colliders(const Model& model, const Threads& threads, const CollisionWorkspace& collision,
+                    LateWorkspace* w) {
+  thread_local std::vector<int> shapes;
+  shapes.clear();
+  for (const ColliderPair& pair : w->pairs) {
+    for (const int c : {pair.a, pair.b}) {
+      if (model.shapes[collision.shape[c]].flexible >= 0) shapes.push_back(collision.shape[c]);
+    }
+  }
+  std::sort(shapes.begin(), shapes.end());
+  shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
+  const std::span<const int> list = shapes;
+  threads.for_each_block(static_cast<int>(list.size()), kBentInBlock, [&](int begin, int end) {
+    for (int k = begin; k < end; ++k) bend_collider(model, list[k], &w->end);
+  });
+}
+
+}  // namespace
+
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
                        const CollisionWorkspace& collision, LateWorkspace* w, Contacts* contacts) {
   const int n = static_cast<int>(w->pairs.size());
   const int num_blocks = (n + kLatePairsInBlock - 1) / kLatePairsInBlock;
   if (static_cast<int>(w->points.size()) < num_blocks) w->points.resize(num_blocks);
   w->points_end.resize(n);
+  bend_colliders(model, threads, collision, w);
   threads.for_each(num_blocks, [&](int block) {
     std::vector<ContactPoint>& points = w->points[block];
     points.clear();

@@ -13,6 +13,7 @@
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/dynamics/offset_body.h"
+#include "capstan/dynamics/place_carriers.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -479,7 +480,7 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, i
   Scratch& s = *motion->scratch;
   if (!model.objects[tree].is_tree()) {
     move_object(model, tree, state.q, v, dt, q1);
-    return place_object(model, *q1, tree, placement);
+    return place_carriers(model, *q1, tree, placement);
   }
   const VecX* v_end = &v;
   if (has_offset(model, *motion, tree)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/dynamics/motion_batch.h"
+#include "capstan/dynamics/place_carriers.h"
 #include "capstan/math/branch_matrix.h"
 
 namespace capstan {
@@ -86,17 +87,28 @@ double scaled_norm(const BlockMatrix& A, const VecX& x) {
 
 }  // namespace
 
-void place_object(const Model& model, const VecX& q, int id, Placement* placement) {
+void place_carriers(const Model& model, const VecX& q, int id, Placement* placement) {
   const Object& object = model.objects[id];
   auto own = placement->q.segment(object.q_begin, object.num_positions());
   own = q.segment(object.q_begin, object.num_positions());
   const int n = object.link_end - object.link_begin;
   object.physics->place(own, {placement->X_WL.data() + object.link_begin, static_cast<std::size_t>(n)});
   if (n > 0) placement->origin[id] = placement->X_WL[object.link_begin].p;
-  for (int k = object.flexible_begin; k < object.flexible_end; ++k) {
-    const int carrier = model.shapes[model.flexible_shapes[k]].link - object.link_begin;
-    object.physics->bend(own, carrier, &placement->flexible[k]);
-  }
+}
+
+void bend_collider(const Model& model, int id, Placement* placement) {
+  const ModelShape& shape = model.shapes[id];
+  if (shape.flexible < 0) return;
+  const Object& object = model.objects[model.links[shape.link].object];
+  object.physics->bend(placement->q.segment(object.q_begin, object.num_positions()),
+                       shape.link - object.link_begin, &placement->flexible[shape.flexible]);
+}
+
+void place_object(const Model& model, const VecX& q, int id, Placement* placement) {
+  place_carriers(model, q, id, placement);
+  const Object& object = model.objects[id];
+  for (int k = object.flexible_begin; k < object.flexible_end; ++k)
+    bend_collider(model, model.flexible_shapes[k], placement);
 }
 
 void place_objects(const Model& model, const VecX& q, Placement* placement) {

@@ -58,11 +58,11 @@ struct Derivatives {
   Vec3 stretch, turn;  // a + b, a - b
 };
 
-Derivatives derivatives(Elasticity kind, const Lame& m, const Vec3& s) {
+Derivatives derivatives(Elasticity kind, const Lame& m, const Vec3& s, double given_pressure) {
   Derivatives d;
   const double J = s.prod(), mu = m.mu;
   if (kind == Elasticity::saint_venant_kirchhoff) {
-    const double pressure = 0.5 * m.lambda * (s.squaredNorm() - 3);
+    const double pressure = 0.5 * m.lambda * (s.squaredNorm() - 3) + given_pressure;
     for (int k = 0; k < 3; ++k) {
       const int i = (k + 1) % 3, j = (k + 2) % 3;
       const double squares = s[i] * s[i] + s[j] * s[j], product = s[i] * s[j];
@@ -75,7 +75,7 @@ Derivatives derivatives(Elasticity kind, const Lame& m, const Vec3& s) {
   }
   const bool is_neo_hookean = kind == Elasticity::neo_hookean;
   const double bulk = is_neo_hookean ? m.lambda + mu : m.lambda;
-  const double pressure = bulk * (J - 1) - (is_neo_hookean ? mu : 0);  // of dJ
+  const double pressure = bulk * (J - 1) - (is_neo_hookean ? mu : 0) + given_pressure;  // of dJ
   for (int k = 0; k < 3; ++k) {
     const int i = (k + 1) % 3, j = (k + 2) % 3;
     const double area = s[i] * s[j];
@@ -197,10 +197,19 @@ Mat3 calc_stress(Elasticity kind, const Lame& m, const Mat3& F) {
   return 2 * m.mu * (F - nearest_rotation(F)) + m.lambda * (J - 1) * C;
 }
 
-ElasticTangent calc_elastic_tangent(Elasticity kind, const Lame& m, const Mat3& F, bool psd) {
+double calc_dilation(Elasticity kind, const Mat3& F) {
+  return kind == Elasticity::saint_venant_kirchhoff ? 0.5 * (F.squaredNorm() - 3) : determinant(F) - 1;
+}
+
+Mat3 calc_dilation_gradient(Elasticity kind, const Mat3& F) {
+  return kind == Elasticity::saint_venant_kirchhoff ? F : cofactor(F);
+}
+
+ElasticTangent calc_elastic_tangent(Elasticity kind, const Lame& m, const Mat3& F, bool psd,
+                                    double pressure) {
   CAPSTAN_ASSERT(kind != Elasticity::linear_corotational);
   const SingularFrame f = calc_singular_frame(F);
-  Derivatives d = derivatives(kind, m, f.s);
+  Derivatives d = derivatives(kind, m, f.s, pressure);
   if (psd) {
     d.stretch = d.stretch.cwiseMax(0);
     d.turn = d.turn.cwiseMax(0);

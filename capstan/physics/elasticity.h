@@ -64,10 +64,14 @@ inline Mat3 linear_stress(const Lame& m, const Mat3& R, const Mat3& strain) {  /
 }
 ElasticTangent linear_tangent(const Lame& m, const Mat3& R);
 
-// Of the other three. Psd: with as much taken away as makes the tangent positive semidefinite.
+// Of the other three. Psd: with as much taken away as makes the tangent positive semidefinite. A pressure p
+// [Pa] (positive where it pulls) is that of an energy p d in addition, d the dilation that lambda acts on.
 double calc_energy_density(Elasticity kind, const Lame& m, const Mat3& F);  // [J/m^3]
 Mat3 calc_stress(Elasticity kind, const Lame& m, const Mat3& F);            // P = d psi / dF [Pa]
-ElasticTangent calc_elastic_tangent(Elasticity kind, const Lame& m, const Mat3& F, bool psd);
+ElasticTangent calc_elastic_tangent(Elasticity kind, const Lame& m, const Mat3& F, bool psd,
+                                    double pressure = 0);
+double calc_dilation(Elasticity kind, const Mat3& F);         // d = J - 1; Saint Venant-Kirchhoff's: tr(G)
+Mat3 calc_dilation_gradient(Elasticity kind, const Mat3& F);  // dd/dF
 
 // K_ab = sum_jl g_a[j] dP_ij/dF_kl g_b[l] for gradients g of two nodes, in the frame U of the tangent: to be
 // turned by U K U^T. `ga` and `gb` are V^T g.

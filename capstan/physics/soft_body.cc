@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kFlattest = 1e-4;  // quality of a tet (geometry/tet_mesh.h)
 
+constexpr double kPointLambda = 1;   // of mu: what of lambda acts at each point of a quadratic element
 constexpr double kSharp = 0.2;       // of 2, the sum of two normals: a knife's edge has no middle
 constexpr double kInsidePart = 0.5;  // of the element behind a triangle: its inside for what touches it
 
@@ -99,8 +100,6 @@ void check(const SoftBodySpec& spec) {
   if (!found.ok()) throw InputError(std::move(found));
 }
 
-constexpr int kEdges[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
-
 // Gradients of the four barycentric coordinates [1/m].
 Eigen::Matrix<double, 3, 4> barycentric_gradients(const Vec3& x0, const Vec3& x1, const Vec3& x2,
                                                   const Vec3& x3, double* volume) {
@@ -126,7 +125,7 @@ void calc_gradients(const Eigen::Matrix<double, 3, 4>& g, Eigen::Matrix<double, 
     L[p] = kNear;
     for (int i = 0; i < 4; ++i) out[p].col(i) = (4 * L[i] - 1) * g.col(i);
     for (int e = 0; e < 6; ++e) {
-      const int i = kEdges[e][0], j = kEdges[e][1];
+      const int i = kTetEdges[e][0], j = kTetEdges[e][1];
       out[p].col(4 + e) = 4 * (L[i] * g.col(j) + L[j] * g.col(i));
     }
   }
@@ -151,7 +150,7 @@ Eigen::Matrix<double, 10, 10> mass_shares(bool lumped, Eigen::Matrix<double, 10,
     return M;
   }
   const auto ends = [](int a) {  // bits of the vertices of a node
-    return a < 4 ? 1 << a : (1 << kEdges[a - 4][0]) | (1 << kEdges[a - 4][1]);
+    return a < 4 ? 1 << a : (1 << kTetEdges[a - 4][0]) | (1 << kTetEdges[a - 4][1]);
   };
   for (int a = 0; a < 10; ++a) {
     for (int b = 0; b < 10; ++b) {
@@ -175,6 +174,10 @@ Eigen::Matrix<double, 10, 10> mass_shares(bool lumped, Eigen::Matrix<double, 10,
 SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
   check(spec);
   lame_ = lame_constants(spec.young_modulus, spec.poisson_ratio);
+  if (spec.element == SoftElement::quadratic && lame_.lambda > kPointLambda * lame_.mu) {
+    mean_lambda_ = lame_.lambda - kPointLambda * lame_.mu;
+    lame_.lambda -= mean_lambda_;
+  }
   const TetMesh& mesh = *spec.mesh;
   rest_ = mesh.vertices;
   std::vector<std::array<int, 3>> faces = surface_of(mesh);
@@ -195,7 +198,7 @@ SoftBody::SoftBody(const SoftBodySpec& spec) : spec_(spec) {
     SoftElements<10> elements;
     for (const auto& tet : mesh.tets) {
       std::array<int, 10> nodes = {tet[0], tet[1], tet[2], tet[3]};
-      for (int e = 0; e < 6; ++e) nodes[4 + e] = middle(tet[kEdges[e][0]], tet[kEdges[e][1]]);
+      for (int e = 0; e < 6; ++e) nodes[4 + e] = middle(tet[kTetEdges[e][0]], tet[kTetEdges[e][1]]);
       elements.nodes.push_back(nodes);
     }
     set_elements(&elements);
@@ -246,7 +249,8 @@ void SoftBody::set_elements(SoftElements<N>* elements) {
     }
     for (int p = 0; p < kPoints; ++p) {
       const double squares = elements->gradients[e * kPoints + p].colwise().squaredNorm().maxCoeff();
-      stiffest_ = std::max(stiffest_, (lame_.lambda + 2 * lame_.mu) * volume / kPoints * squares);
+      stiffest_ =
+          std::max(stiffest_, (lame_.lambda + mean_lambda_ + 2 * lame_.mu) * volume / kPoints * squares);
     }
   }
   pairs_.assign(pairs.begin(), pairs.end());
@@ -367,7 +371,9 @@ void SoftBody::place(const ConstVector& q, std::span<Transform> X_WC) const {
   const int n = num_carried();
   for (int i = 0; i < n; ++i) X_WC[i] = {Mat3::Identity(), node(q, carried_[i])};
   for (int t = 0; t < static_cast<int>(triangles_.size()); ++t) X_WC[n + t] = triangle_frame(q, t);
-  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) X_WC[first_edge() + e] = edge_frame(q, e);
+  const auto normal_of = [&](int t) -> Vec3 { return X_WC[n + t].R.col(2); };
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e)
+    X_WC[first_edge() + e] = edge_frame(q, e, normal_of(edges_[e].left), normal_of(edges_[e].right));
 }
 
 void SoftBody::bend(const ConstVector& q, int carrier, Collider* collider) const {
@@ -403,7 +409,9 @@ void SoftBody::calc_twists(const ConstVector& q, const ConstVector& v, const Vec
     const Vec3 w = cross(z, Vec3(change / twice)) + z * (y.dot(u_ab) / length);
     V[n + t] << w, v_a + (u_ab + u_ac) / 3 + cross(w, Vec3(origin - x_a - (ab + ac) / 3));
   }
-  for (int e = 0; e < static_cast<int>(edges_.size()); ++e) V[first_edge() + e] = edge_twist(q, v, origin, e);
+  for (int e = 0; e < static_cast<int>(edges_.size()); ++e)
+    V[first_edge() + e] =
+        edge_twist(q, v, origin, e, V[n + edges_[e].left].head<3>(), V[n + edges_[e].right].head<3>());
 }
 
 // A vertex moves as its node. A point of a triangle or an edge moves by its barycentric coordinates; one
@@ -443,7 +451,10 @@ int SoftBody::calc_point(const ConstVector& q, int carrier, const Vec3& p_W, Poi
 
 Vec3 SoftBody::place_point(const ConstVector& q, int carrier, const Vec3& p_C) const {
   if (carrier < num_carried()) return node(q, carried_[carrier]) + p_C;
-  if (carrier >= first_edge()) return edge_frame(q, carrier - first_edge()) * p_C;
+  if (carrier >= first_edge()) {
+    const int e = carrier - first_edge();
+    return edge_frame(q, e, normal(q, edges_[e].left), normal(q, edges_[e].right)) * p_C;
+  }
   return triangle_frame(q, carrier - num_carried()) * p_C;
 }
 

@@ -7,6 +7,11 @@
 // of physics/elasticity.h. Linear elements have 4 nodes and one F; quadratic ones have 10 (the middles of
 // edges are the last six) and four points with F each. Mass is lumped at the nodes, or consistent.
 //
+// Near nu = 1/2 a dilation for each of the four points is more than the nodes can follow: the element locks.
+// So of lambda only as much as mu acts at each point, the rest on the mean dilation of the element:
+//
+//   V (lambda - mu) / 2 (mean of d)^2,   d = tr(e), J - 1 or tr(G), as the material has it.
+//
 // A step balances momentum with the forces at its end (midpoint: in its middle), contact included. The linear
 // corotational solid takes the rotations R of its elements as they are at the beginning of the step, turned
 // on by the spin of the whole body: its forces are then linear in v, and a step takes one tangent. The others
@@ -23,9 +28,8 @@
 // momenta are kept to round-off.
 //
 // Limits: linear elements are too stiff in bending (by 11 % with 4 of them over the thickness) and lock for
-// poisson_ratio above 0.45; quadratic ones do neither. Between
-// what moves, contacts keep angular momentum but with midpoint (step/relinearize.cc). The tangent has no
-// pressure of contact in it.
+// poisson_ratio above 0.45; quadratic ones do neither. Between what moves, contacts keep angular momentum but
+// with midpoint (step/relinearize.cc). The tangent has no pressure of contact in it.
 //
 // Source: Bonet and Wood, Nonlinear Continuum Mechanics for Finite Element Analysis; Sifakis and Barbic, FEM
 // Simulation of 3D Deformable Solids (SIGGRAPH 2012 course).
@@ -33,6 +37,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +47,9 @@
 #include "capstan/physics/spin.h"
 
 namespace capstan {
+
+// Of the middles that are nodes 4 to 9 of a quadratic element.
+inline constexpr int kTetEdges[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
 // Elements of N nodes, and what is constant at their points.
 template <int N>
@@ -113,6 +121,9 @@ class SoftBody : public Physics {
 
   static Vec3 node(const ConstVector& q, int i) { return q.segment<3>(3 * i); }
   SoftStrain calc_strain(const ConstVector& q) const;
+  // [nodes] [Pa] von Mises' of Cauchy's stress, without that of damping: the mean of the elements about a
+  // node, by their volumes; in quadratic ones what their points tell at it.
+  void calc_von_mises(const ConstVector& q, std::span<double> stress) const;
   void calc_gradient(const ConstVector& q, Vector gradient) const;  // dE/dq, R that of q
   double largest_frequency() const;  // [rad/s] a bound from the smallest element
 
@@ -156,6 +167,9 @@ class SoftBody : public Physics {
   ImpulseSize add_elements(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v,
                            Vector m, Tangent tangent, BlockMatrix* A) const;
   template <int N>
+  void add_stresses(const SoftElements<N>& elements, const ConstVector& q, std::span<Mat3> sum,
+                    std::span<double> volume) const;
+  template <int N>
   double sum_energies(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v) const;
   // soft_gas.cc
   struct Gas {
@@ -180,13 +194,16 @@ class SoftBody : public Physics {
   void find_edges();
   void find_corners();
   int first_edge() const { return num_carried() + static_cast<int>(triangles_.size()); }
-  Transform edge_frame(const ConstVector& q, int edge) const;
+  // n: the normals of its two triangles; w: how these turn.
+  Transform edge_frame(const ConstVector& q, int edge, const Vec3& n_left, const Vec3& n_right) const;
   void bend_edge(const ConstVector& q, int edge, Collider* collider) const;
-  Vec6 edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const;
+  Vec6 edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge,
+                  const Vec3& w_left, const Vec3& w_right) const;
   std::vector<std::array<int, 2>> find_neighbours() const;
 
   SoftBodySpec spec_;
-  Lame lame_;
+  Lame lame_;               // at points
+  double mean_lambda_ = 0;  // [Pa] what of lambda acts on the mean dilation of an element
   std::vector<Vec3> rest_;  // [nodes]
   std::variant<SoftElements<4>, SoftElements<10>> elements_;
   std::vector<double> node_mass_;  // [nodes] row sums of M [kg]

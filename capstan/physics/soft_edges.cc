@@ -3,7 +3,9 @@
 // The frame of an edge has z along it and x in the middle of the normals n_0 and n_1 of its two triangles,
 // which are across it. It turns with
 //
-//   w = z x dz/dt + z (z . (n_0 x dn_0/dt) + z . (n_1 x dn_1/dt)) / 2.
+//   w = z x dz/dt + z (z . w_0 + z . w_1) / 2,
+//
+// w_0 and w_1 how the triangles turn, with z in them.
 //
 // Two carriers are neighbours if they share a node, or an element has a node of each. Those never touch: what
 // is between them is one solid.
@@ -83,9 +85,10 @@ double SoftBody::edge_area(int edge) const {
   return (triangle_area_[edges_[edge].left] + triangle_area_[edges_[edge].right]) / 3;
 }
 
-Transform SoftBody::edge_frame(const ConstVector& q, int edge) const {
+Transform SoftBody::edge_frame(const ConstVector& q, int edge, const Vec3& n_left,
+                               const Vec3& n_right) const {
   const Edge& e = edges_[edge];
-  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), normal(q, e.left), normal(q, e.right));
+  return frame_of(node(q, e.nodes[0]), node(q, e.nodes[1]), n_left, n_right);
 }
 
 void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) const {
@@ -103,21 +106,14 @@ void SoftBody::bend_edge(const ConstVector& q, int edge, Collider* collider) con
   collider->vertex[1] = X.R.transpose() * n_1;
 }
 
-Vec6 SoftBody::edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge) const {
+Vec6 SoftBody::edge_twist(const ConstVector& q, const ConstVector& v, const Vec3& origin, int edge,
+                          const Vec3& w_left, const Vec3& w_right) const {
   const Edge& e = edges_[edge];
   const Vec3 x_a = node(q, e.nodes[0]), ab = node(q, e.nodes[1]) - x_a;
   const Vec3 v_a = node(v, e.nodes[0]), u_ab = node(v, e.nodes[1]) - v_a;
   const double length = ab.norm();
   const Vec3 z = ab / length;
-  double spin = 0;
-  for (const int t : {e.left, e.right}) {
-    const auto& [a, b, c] = triangles_[t];
-    const Vec3 side = node(q, b) - node(q, a), other = node(q, c) - node(q, a);
-    const Vec3 area = cross(side, other), change = cross(Vec3(node(v, b) - node(v, a)), other) +
-                                                   cross(side, Vec3(node(v, c) - node(v, a)));
-    spin += 0.5 * z.dot(cross(area, change)) / area.squaredNorm();
-  }
-  const Vec3 w = cross(z, Vec3(u_ab / length)) + spin * z;
+  const Vec3 w = cross(z, Vec3(u_ab / length)) + 0.5 * z.dot(w_left + w_right) * z;
   Vec6 V;
   V << w, v_a + 0.5 * u_ab + cross(w, Vec3(origin - x_a - 0.5 * ab));
   return V;

@@ -85,6 +85,15 @@ void add_linear_tangent(const Lame& m, const Mat3& R, const Eigen::Matrix<double
   }
 }
 
+// That of a pressure that is `factor` times the sum of spread . x.
+template <int N>
+void add_mean_tangent(const Eigen::Matrix<double, 3, N>& spread, double factor, Blocks<N>* blocks) {
+  for (int a = 0; a < N; ++a) {
+    const Vec3 push = factor * spread.col(a);
+    for (int b = 0; b <= a; ++b) (*blocks)[a * (a + 1) / 2 + b].noalias() += push * spread.col(b).transpose();
+  }
+}
+
 }  // namespace
 
 template <int N>
@@ -95,6 +104,7 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
   const double damping = h > 0 ? beta / h : 0, per_q = h * step.theta_vq * dt;
   const bool is_linear = spec_.elasticity == Elasticity::linear_corotational, damps = beta > 0;
   const Mat3 spin = is_linear || damps ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
+  const double share = mean_lambda_ / kPoints;  // points of an element have the same weight
   double largest = 0;
   for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
     const std::array<int, N>& nodes = elements.nodes[e];
@@ -103,34 +113,58 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
     Blocks<N> blocks;
     const bool makes_blocks = A != nullptr && (per_q > 0 || !spec_.lumped_mass);
     if (makes_blocks) blocks.fill(Mat3::Zero());
+    std::array<Mat3, kPoints> F, R, strain;       // strain: what the linear law acts on
+    double pressure_of_strain = 0, pressure = 0;  // of the mean dilations
+    for (int p = 0; p < kPoints; ++p) {
+      const auto& G = elements.gradients[e * kPoints + p];
+      F[p] = places.x * G.transpose();
+      if (is_linear || damps) {
+        const Mat3 F0 = places.before * G.transpose(), R0 = nearest_rotation(F0);
+        R[p].noalias() = spin * R0;
+        const Mat3 now = linear_strain(R[p], F[p]);
+        strain[p] = is_linear ? now : Mat3(Mat3::Zero());
+        if (damps && h > 0) strain[p] += damping * (now - linear_strain(R0, F0));
+        if (damps && h == 0) {
+          Mat3 rate = R0.transpose() * (gather<N>(nodes, step.v0) * G.transpose());
+          strain[p] += 0.5 * beta * (rate + rate.transpose());
+        }
+        pressure_of_strain += share * strain[p].trace();
+      }
+      if (!is_linear && share != 0) pressure += share * calc_dilation(spec_.elasticity, F[p]);
+    }
+    using Spread = Eigen::Matrix<double, 3, N>;  // of the pressures above to the nodes [m^2]
+    Spread spread_of_strain = Spread::Zero(), spread = Spread::Zero();
+    const double part = (is_linear ? 1 : 0) + damping;
     for (int p = 0; p < kPoints; ++p) {
       const auto& G = elements.gradients[e * kPoints + p];
       const double w = elements.weight[e * kPoints + p];
-      const Mat3 F = places.x * G.transpose();
-      Mat3 P, R;
-      if (is_linear || damps) {
-        const Mat3 F0 = places.before * G.transpose(), R0 = nearest_rotation(F0);
-        R.noalias() = spin * R0;
-        const Mat3 strain = linear_strain(R, F);
-        Mat3 total = is_linear ? strain : Mat3(Mat3::Zero());
-        if (damps && h > 0) total += damping * (strain - linear_strain(R0, F0));
-        if (damps && h == 0) {
-          Mat3 rate = R0.transpose() * (gather<N>(nodes, step.v0) * G.transpose());
-          total += 0.5 * beta * (rate + rate.transpose());
+      Mat3 P = Mat3::Zero();
+      if (is_linear || damps) P = linear_stress(lame_, R[p], strain[p]);
+      if (!is_linear) P += calc_stress(spec_.elasticity, lame_, F[p]);
+      if (share != 0) {
+        if (is_linear || damps) {
+          P += pressure_of_strain * R[p];
+          spread_of_strain.noalias() += w * R[p] * G;
         }
-        P = linear_stress(lame_, R, total);
-      } else {
-        P.setZero();
+        if (!is_linear) {
+          const Mat3 D = calc_dilation_gradient(spec_.elasticity, F[p]);
+          P += pressure * D;
+          spread.noalias() += w * D * G;
+        }
       }
-      if (!is_linear) P += calc_stress(spec_.elasticity, lame_, F);
       push.noalias() += (dt * w) * P * G;
       if (A == nullptr || per_q == 0) continue;
-      if (const double part = (is_linear ? 1 : 0) + damping; part > 0)
-        add_linear_tangent<N>(lame_, R, G, per_q * w * part, &blocks);
+      if (part > 0) add_linear_tangent<N>(lame_, R[p], G, per_q * w * part, &blocks);
       if (!is_linear) {
-        const ElasticTangent t = calc_elastic_tangent(spec_.elasticity, lame_, F, tangent == Tangent::convex);
+        const ElasticTangent t =
+            calc_elastic_tangent(spec_.elasticity, lame_, F[p], tangent == Tangent::convex, pressure);
         add_tangent<N>(t, G, per_q * w, &blocks);
       }
+    }
+    if (share != 0 && A != nullptr && per_q > 0) {
+      const double factor = per_q * share / elements.weight[e * kPoints];
+      if (part > 0) add_mean_tangent<N>(spread_of_strain, factor * part, &blocks);
+      if (!is_linear) add_mean_tangent<N>(spread, factor, &blocks);
     }
     largest = std::max(largest, push.cwiseAbs().maxCoeff());
     if (!spec_.lumped_mass) {
@@ -198,18 +232,26 @@ double SoftBody::sum_energies(const SoftElements<N>& elements, const ObjectStep&
   double sum = 0;
   for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
     const Places<N> places(elements.nodes[e], step, v);
+    double mean = 0, mean_change = 0;  // dilations
     for (int p = 0; p < kPoints; ++p) {
       const auto& G = elements.gradients[e * kPoints + p];
       const double w = elements.weight[e * kPoints + p];
       const Mat3 F = places.x * G.transpose();
       if (is_linear || damping > 0) {
         const Mat3 F0 = places.before * G.transpose(), R0 = nearest_rotation(F0);
-        const Mat3 strain = linear_strain(spin * R0, F);
+        const Mat3 strain = linear_strain(spin * R0, F), change = strain - linear_strain(R0, F0);
         if (is_linear) sum += w * linear_energy(lame_, strain);
-        if (damping > 0) sum += w * damping * linear_energy(lame_, strain - linear_strain(R0, F0));
+        if (damping > 0) sum += w * damping * linear_energy(lame_, change);
+        if (is_linear) mean += strain.trace() / kPoints;
+        mean_change += change.trace() / kPoints;
       }
-      if (!is_linear) sum += w * calc_energy_density(spec_.elasticity, lame_, F);
+      if (!is_linear) {
+        sum += w * calc_energy_density(spec_.elasticity, lame_, F);
+        mean += calc_dilation(spec_.elasticity, F) / kPoints;
+      }
     }
+    sum += 0.5 * mean_lambda_ * kPoints * elements.weight[e * kPoints] *
+           (mean * mean + damping * mean_change * mean_change);
   }
   return sum;
 }
@@ -251,16 +293,27 @@ double SoftBody::calc_potential(const ObjectStep& step, const ConstVector& v) co
 
 double SoftBody::calc_elastic_energy(const ConstVector& q) const {
   const double gas = calc_gas_energy(q);
+  const bool is_linear = spec_.elasticity == Elasticity::linear_corotational;
   return std::visit(
       [&](const auto& elements) {
         constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
         constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
         double sum = gas;
-        for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
-          const Mat3 F = gather<N>(elements.nodes[k / kPoints], q) * elements.gradients[k].transpose();
-          sum += elements.weight[k] * (spec_.elasticity == Elasticity::linear_corotational
-                                           ? linear_energy(lame_, linear_strain(nearest_rotation(F), F))
-                                           : calc_energy_density(spec_.elasticity, lame_, F));
+        for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+          const auto x = gather<N>(elements.nodes[e], q);
+          double mean = 0;
+          for (int k = e * kPoints; k < (e + 1) * kPoints; ++k) {
+            const Mat3 F = x * elements.gradients[k].transpose();
+            if (is_linear) {
+              const Mat3 strain = linear_strain(nearest_rotation(F), F);
+              sum += elements.weight[k] * linear_energy(lame_, strain);
+              mean += strain.trace() / kPoints;
+            } else {
+              sum += elements.weight[k] * calc_energy_density(spec_.elasticity, lame_, F);
+              mean += calc_dilation(spec_.elasticity, F) / kPoints;
+            }
+          }
+          sum += 0.5 * mean_lambda_ * kPoints * elements.weight[e * kPoints] * mean * mean;
         }
         return sum;
       },
@@ -269,22 +322,35 @@ double SoftBody::calc_elastic_energy(const ConstVector& q) const {
 
 void SoftBody::calc_gradient(const ConstVector& q, Vector gradient) const {
   gradient.setZero();
+  const bool is_linear = spec_.elasticity == Elasticity::linear_corotational;
   std::visit(
       [&](const auto& elements) {
         constexpr int N = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(elements.nodes[0])>>);
         constexpr int kPoints = std::decay_t<decltype(elements)>::kPoints;
-        for (int k = 0; k < static_cast<int>(elements.weight.size()); ++k) {
-          const auto& nodes = elements.nodes[k / kPoints];
-          const Mat3 F = gather<N>(nodes, q) * elements.gradients[k].transpose();
-          Mat3 P;
-          if (spec_.elasticity == Elasticity::linear_corotational) {
-            const Mat3 R = nearest_rotation(F);
-            P = linear_stress(lame_, R, linear_strain(R, F));
-          } else {
-            P = calc_stress(spec_.elasticity, lame_, F);
+        for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+          const auto& nodes = elements.nodes[e];
+          const auto x = gather<N>(nodes, q);
+          std::array<Mat3, kPoints> P, D;
+          double pressure = 0;
+          for (int p = 0; p < kPoints; ++p) {
+            const Mat3 F = x * elements.gradients[e * kPoints + p].transpose();
+            if (is_linear) {
+              D[p] = nearest_rotation(F);
+              const Mat3 strain = linear_strain(D[p], F);
+              P[p] = linear_stress(lame_, D[p], strain);
+              pressure += mean_lambda_ * strain.trace() / kPoints;
+            } else {
+              D[p] = calc_dilation_gradient(spec_.elasticity, F);
+              P[p] = calc_stress(spec_.elasticity, lame_, F);
+              pressure += mean_lambda_ * calc_dilation(spec_.elasticity, F) / kPoints;
+            }
           }
-          const Eigen::Matrix<double, 3, N> push = elements.weight[k] * P * elements.gradients[k];
-          for (int a = 0; a < N; ++a) gradient.segment<3>(3 * nodes[a]) += push.col(a);
+          for (int p = 0; p < kPoints; ++p) {
+            const int k = e * kPoints + p;
+            const Eigen::Matrix<double, 3, N> push =
+                elements.weight[k] * (P[p] + pressure * D[p]) * elements.gradients[k];
+            for (int a = 0; a < N; ++a) gradient.segment<3>(3 * nodes[a]) += push.col(a);
+          }
         }
       },
       elements_);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capstan/dynamics/objects.h"
+#include "capstan/dynamics/place_carriers.h"
 #include "capstan/math/rotation.h"
 #include "capstan/state/state.h"
 
@@ -100,7 +101,7 @@ void calc_placement_ahead(const Model& model, const std::vector<int>& objects, c
       const int n = object.num_positions();
       object.physics->move(q0.segment(object.q_begin, n), v.segment(object.dof_begin, object.num_dofs()), dt,
                            q->segment(object.q_begin, n));
-      place_object(model, *q, t, placement);
+      place_carriers(model, *q, t, placement);
       continue;
     }
     const Tree& tree = model.trees[t];

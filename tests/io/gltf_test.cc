@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "capstan/dynamics/tree.h"
 #include "capstan/io/read.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/add_soft_body.h"
 #include "capstan/step/step.h"
 
 namespace capstan {
@@ -95,6 +97,18 @@ void check_structure(const Glb& glb) {
       EXPECT_NEAR(std::hypot(normals[i], normals[i + 1], normals[i + 2]), 1, 1e-5);
     }
   }
+  for (const Json& mesh : j["meshes"]) {
+    const Json& p = mesh["primitives"][0];
+    if (!p.contains("targets")) continue;
+    EXPECT_EQ(mesh["weights"].size(), p["targets"].size());
+    for (const Json& target : p["targets"]) {
+      for (const char* name : {"POSITION", "NORMAL"}) {
+        EXPECT_EQ(j["accessors"][target[name].get<int>()]["count"],
+                  j["accessors"][p["attributes"][name].get<int>()]["count"]);
+      }
+      EXPECT_TRUE(j["accessors"][target["POSITION"].get<int>()].contains("min"));
+    }
+  }
   std::set<int> seen = {0};
   for (const Json& node : j["nodes"]) {
     if (!node.contains("children")) continue;
@@ -161,6 +175,68 @@ TEST_P(Gltf, HasTheStructureAndTheRecordedPoses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenes, Gltf, testing::Values("clutter.yaml", "humanoid.xml", "arm_reach.yaml"));
+
+// The surface of each soft body as the file has it at each of its times, against the recorded positions.
+TEST(GltfFile, SoftBodiesAreMeshesThatMorph) {
+  const Model model = shipped("soft_stack.yaml");
+  const std::vector<State> states = simulate(model, 12);
+  const Glb glb(gltf_binary(model, states));
+  check_structure(glb);
+  const std::vector<int> bodies = find_soft_bodies(model);
+  ASSERT_GT(bodies.size(), 1u);
+  std::map<std::string, const Json*> nodes;
+  for (const Json& node : glb.json["nodes"]) nodes[node["name"]] = &node;
+  EXPECT_EQ(nodes.count(soft_body_name(model, bodies[0]) + "/face0"), 0u);
+  const Json& animation = glb.json["animations"][0];
+  int found = 0;
+  for (const Json& channel : animation["channels"]) {
+    if (channel["target"]["path"] != "weights") continue;
+    const Json& sampler = animation["samplers"][channel["sampler"].get<int>()];
+    const auto weights = glb.values<float>(sampler["output"]);
+    const Json& node = glb.json["nodes"][channel["target"]["node"].get<int>()];
+    EXPECT_FALSE(node.contains("translation"));
+    const Json& primitive = glb.json["meshes"][node["mesh"].get<int>()]["primitives"][0];
+    const Json& targets = primitive["targets"];
+    ASSERT_EQ(weights.size(), states.size() * targets.size());
+    const int id = bodies[found++];
+    EXPECT_EQ(node["name"], soft_body_name(model, id));
+    const Object& object = model.objects[id];
+    const SoftBody& body = soft_body_of(model, id);
+    const auto triangles = glb.values<std::uint32_t>(primitive["indices"]);
+    ASSERT_EQ(triangles.size(), 3 * body.triangles().size());
+    double moved = 0;
+    for (std::size_t frame = 0; frame < states.size(); ++frame) {
+      auto x = glb.values<float>(primitive["attributes"]["POSITION"]),
+           normals = glb.values<float>(primitive["attributes"]["NORMAL"]);
+      for (std::size_t t = 0; t < targets.size(); ++t) {
+        const float weight = weights[frame * targets.size() + t];
+        const auto dx = glb.values<float>(targets[t]["POSITION"]),
+                   dn = glb.values<float>(targets[t]["NORMAL"]);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] += weight * dx[i], normals[i] += weight * dn[i];
+      }
+      const auto q_at = [&](std::size_t k) {
+        return states[k].q.segment(object.q_begin, object.num_positions());
+      };
+      for (std::size_t c = 0; c < triangles.size(); ++c) {
+        const auto& triangle = body.triangles()[c / 3];
+        const auto corner = [&](int k) { return SoftBody::node(q_at(frame), triangle[k]); };
+        const Vec3 p = corner(c % 3), area = cross(Vec3(corner(1) - corner(0)), Vec3(corner(2) - corner(0)));
+        const float* vertex = x.data() + 3 * triangles[c];
+        const Eigen::Map<const Eigen::Vector3f> normal(normals.data() + 3 * triangles[c]);
+        for (int k = 0; k < 3; ++k) ASSERT_NEAR(vertex[k], p[k], 1e-6);
+        EXPECT_NEAR(normal.norm(), 1, 1e-5);
+        // No vertex has both sides of a crease.
+        EXPECT_GT(normal.cast<double>().dot(area.normalized()), 0.75);
+        moved = std::max(moved, (p - SoftBody::node(q_at(0), triangle[c % 3])).norm());
+      }
+    }
+    EXPECT_GT(moved, 1e-3);
+  }
+  EXPECT_EQ(found, static_cast<int>(bodies.size()));
+  const Glb one(gltf_binary(model, {states[0]}));
+  check_structure(one);
+  EXPECT_FALSE(one.json["meshes"].back().contains("weights"));
+}
 
 TEST(GltfFile, OneStateHasNoAnimationAndAWorldAloneIsValid) {
   const Model arm = shipped("arm_reach.yaml");

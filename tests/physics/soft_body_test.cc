@@ -106,6 +106,77 @@ TEST(SoftBody, MomentumAndTangentAreDerivativesOfThePotential) {
   }
 }
 
+// Near nu = 1/2, where quadratic elements take part of lambda on their mean dilation.
+TEST(SoftBody, SoTheyAreWithAMeanDilation) {
+  for (const Elasticity elasticity : kAll) {
+    SoftBodySpec spec = block(SoftElement::quadratic, elasticity, {1, 1, 1});
+    spec.poisson_ratio = 0.49;
+    spec.beta = 0.003;
+    check_derivatives(spec);
+    // And the gradient of the energy itself.
+    const Setting s(spec);
+    VecX gradient(s.q.size());
+    s.body.calc_gradient(s.q, gradient);
+    for (const int k : {0, 7, 20, 50}) {
+      constexpr double h = 1e-7;
+      VecX up = s.q, down = s.q;
+      up[k] += h;
+      down[k] -= h;
+      const double slope = (s.body.calc_elastic_energy(up) - s.body.calc_elastic_energy(down)) / (2 * h);
+      EXPECT_NEAR(slope, gradient[k], 1e-6 * gradient.cwiseAbs().maxCoeff()) << static_cast<int>(elasticity);
+    }
+  }
+}
+
+// A bar that is pulled has E times its strain; one that is bent E times curvature times height, which is
+// linear in each element. Both wherever they are turned.
+TEST(SoftBody, StressIsThatOfBars) {
+  const Mat3 R = rotation_matrix(quat_exp({1, -2, 0.5}));
+  for (const Elasticity elasticity : kAll) {
+    for (const SoftElement element : {SoftElement::linear, SoftElement::quadratic}) {
+      SoftBodySpec spec = block(element, elasticity, {4, 2, 2});
+      for (const double nu : {0.3, 0.49}) {
+        spec.poisson_ratio = nu;
+        const SoftBody body(spec);
+        VecX q(3 * body.num_nodes());
+        std::vector<double> stress(body.num_nodes());
+        const double e = 1e-5, k = 1e-4;  // strain, curvature [1/m]
+        for (int i = 0; i < body.num_nodes(); ++i) {
+          const Vec3 x = body.rest(i);
+          q.segment<3>(3 * i) = R * (x + Vec3(e * x.x(), -nu * e * x.y(), -nu * e * x.z()));
+        }
+        body.calc_von_mises(q, stress);
+        for (const double s : stress) EXPECT_NEAR(s, 1e4 * e, 1e-4 * 1e4 * e) << static_cast<int>(elasticity);
+        if (element == SoftElement::linear) continue;
+        for (int i = 0; i < body.num_nodes(); ++i) {
+          const Vec3 x = body.rest(i);
+          q.segment<3>(3 * i) =
+              R * (x + k * Vec3(x.x() * x.z(), -nu * x.y() * x.z(),
+                                -0.5 * (x.x() * x.x() + nu * (x.z() * x.z() - x.y() * x.y()))));
+        }
+        body.calc_von_mises(q, stress);
+        for (int i = 0; i < body.num_nodes(); ++i)
+          EXPECT_NEAR(stress[i], 1e4 * k * std::abs(body.rest(i).z()), 1e-3 * 1e4 * k * 0.05);
+      }
+    }
+  }
+}
+
+// Far from small strains: a neo-Hookean bar stretched by s along x and t across has (P_x s - P_y t) / J.
+TEST(SoftBody, StressIsCauchys) {
+  SoftBodySpec spec = block(SoftElement::linear, Elasticity::neo_hookean);
+  const SoftBody body(spec);
+  const double s = 1.5, t = 0.8, J = s * t * t;
+  const Lame lame = lame_constants(1e4, 0.3);
+  const double Px = lame.mu * s + ((lame.lambda + lame.mu) * (J - 1) - lame.mu) * t * t;
+  const double Py = lame.mu * t + ((lame.lambda + lame.mu) * (J - 1) - lame.mu) * s * t;
+  VecX q(3 * body.num_nodes());
+  std::vector<double> stress(body.num_nodes());
+  for (int i = 0; i < body.num_nodes(); ++i) q.segment<3>(3 * i) = body.rest(i).cwiseProduct(Vec3(s, t, t));
+  body.calc_von_mises(q, stress);
+  for (const double x : stress) EXPECT_NEAR(x, std::abs(Px * s - Py * t) / J, 1e-9 * 1e4);
+}
+
 SoftBodySpec balloon() {
   SoftBodySpec spec = block(SoftElement::linear, Elasticity::linear_corotational);
   spec.mesh = std::make_shared<const TetMesh>(make_shell_tets(0.1, 0.06, 4, 1));

@@ -305,6 +305,47 @@ bodies:
     await live.stop();
   },
 
+  async "soft bodies have the colours of their stress and strain"() {
+    // A bar that hangs from its upper end, without lateral strain: its stress is rho g times what hangs below.
+    writeFileSync(join(folder, "bar.yaml"), `capstan: 1
+name: bar
+options: {dt: 0.01, duration: 1}
+soft_bodies:
+  - name: bar
+    box: {size: [0.04, 0.04, 0.2], cells: [1, 1, 5]}
+    element: quadratic
+    position: [0, 0, 0.2]
+    fixed: [{box: {centre: [0, 0, 0.1], size: [0.1, 0.1, 0.001]}}]
+    young_modulus: 1e5
+    poisson_ratio: 0
+    density: 1000
+    damping: {alpha: 30}
+`);
+    capstan("run", join(folder, "bar.yaml"), "--record", join(folder, "bar.capstan"), "--quiet");
+    capstan("export", join(folder, "bar.capstan"), join(folder, "bar.html"), "--fps", "10");
+    const page = await open(`file://${join(folder, "bar.html")}#time=1&color=stress`);
+    const told = () => page.evaluate(() => ({
+      most: Math.max(...window.capstan.frame.stress), least: Math.min(...window.capstan.frame.stress),
+      legend: document.getElementById("surface").hidden ? "" : document.getElementById("scale-of-surface").textContent,
+    }));
+    const stress = await told(), exact = 1000 * 9.81 * 0.2;
+    assert.ok(Math.abs(stress.most / exact - 1) < 0.02, JSON.stringify(stress));
+    assert.ok(stress.least < 0.1 * exact, JSON.stringify(stress)); // half of the weight of an element
+    assert.equal(stress.legend, "2 kPa stress (von Mises)");
+    assert.ok((await pixels(page, "red")) > 50, "the upper end is red");
+    assert.ok((await pixels(page, "blue")) > 50, "the lower end is blue");
+    await page.evaluate(() => window.capstan.coloring("strain")); // 0.02 of it, where 0.3 is red
+    assert.equal((await told()).legend, "0.3 strain");
+    assert.equal(await pixels(page, "red"), 0);
+    await page.evaluate(() => window.capstan.coloring("material"));
+    assert.equal((await told()).legend, "");
+    await page.close();
+    const fixed = await open(`file://${join(folder, "bar.html")}#time=1&color=stress&stress=1e6`);
+    assert.equal(await fixed.evaluate(() => document.getElementById("scale-of-surface").textContent), "1 MPa stress (von Mises)");
+    assert.equal(await pixels(fixed, "red"), 0);
+    await fixed.close();
+  },
+
   async "pictures and films have the size and the frames that were asked for"() {
     capstan("run", join(folder, "fall.yaml"), "--duration", "0.5", "--record", join(folder, "fall.capstan"), "--quiet");
     const size = ["--width", "321", "--height", "200"];

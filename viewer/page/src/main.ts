@@ -1,8 +1,8 @@
 // The page: connects the source of frames with the world, the plots, the bar at the bottom and the panel.
 //
 // After # in the address: time=2.5 (of a recording), ui=0 (nothing but the scene), theme=dark, contacts=0, points=0,
-// forces=0, frames=1,
-// color=islands, camera=top, azimuth, elevation (degrees), zoom, adapt=0, light=area.
+// forces=0, frames=1, color=islands, stress (the end of the scale of color=stress, Pa), camera=top, azimuth, elevation
+// (degrees), zoom, adapt=0, light=area.
 import * as THREE from "three";
 import "./style.css";
 import { Drag } from "./drag";
@@ -12,6 +12,7 @@ import { GRADIENT } from "./patches";
 import { lengthText } from "./floor";
 import { Plots, short } from "./plots";
 import { Listener, ServerSource, Source, embedded } from "./source";
+import { SURFACE_GRADIENT } from "./surfaces";
 import { Coloring, World } from "./world";
 
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -90,6 +91,7 @@ class Page implements Listener {
       setTheme: (dark) => this.setTheme(dark),
       screenshot: () => this.screenshot(),
       setPlots: (on) => (element("plots").style.display = on ? "" : "none"),
+      showLegend: () => this.showSurfaceLegend(),
     }, this.dark);
     const timeline = element<HTMLInputElement>("timeline");
     element("record").hidden = !scene.can_record;
@@ -97,6 +99,7 @@ class Page implements Listener {
     timeline.max = String(scene.end ?? 1);
     element("legend").hidden = false;
     element("gradient").style.background = GRADIENT;
+    element("surface-gradient").style.background = SURFACE_GRADIENT;
   }
   onFrame(frame: Frame) {
     this.frame = frame;
@@ -152,6 +155,14 @@ class Page implements Listener {
     const p = this.world.patches;
     element("pressure").hidden = p.count === 0;
     if (p.count > 0) element("scale-of-pressure").textContent = pressureText(p.scale);
+    this.showSurfaceLegend();
+  }
+  // Also in pictures: without it their colours tell nothing.
+  private showSurfaceLegend() {
+    const legend = this.world.surfaceLegend();
+    element("surface").hidden = !legend;
+    if (!legend) return;
+    element("scale-of-surface").textContent = legend.of === "strain" ? `${legend.most} strain` : `${pressureText(legend.most)} stress (von Mises)`;
   }
   private applyHash() {
     const h = this.hash, w = this.world;
@@ -159,6 +170,7 @@ class Page implements Listener {
     if (h.get("points") === "0") this.panel!.set("points", false);
     if (h.get("forces") === "0") this.panel!.set("forces", false);
     if (h.get("frames") === "1") this.panel!.set("frames", true);
+    if (h.has("stress")) w.setStressScale(Number(h.get("stress")));
     if (h.has("color")) this.panel!.setColoring(h.get("color") as Coloring);
     if (h.has("camera")) w.preset(h.get("camera") as "top");
     if (h.has("azimuth") || h.has("elevation") || h.has("zoom")) {
@@ -226,6 +238,7 @@ class Page implements Listener {
     this.world.draw(true);
     return this.frame!.time;
   }
+  coloring(name: Coloring) { this.panel!.setColoring(name); }
   setting(name: "points" | "forces" | "patches" | "frames" | "centers" | "collision", on: boolean) { this.panel!.set(name, on); }
 }
 

@@ -84,6 +84,7 @@ export interface Frame {
   patches: Patches | null;
   sliding: number; // of the contacts
   rods: Float32Array; // [edges][3]: tension [N], curvature [1/m], twist [rad/m]
+  stress: Float32Array; // [vertices of all soft bodies] von Mises' [Pa]
   numbers: Float64Array;
 }
 
@@ -125,6 +126,7 @@ export function toFrame(m: any): Frame {
     patches: m.patches ? { vertices: floats(m.patches), ends: new Int32Array(copy(m.patch_ends)) } : null,
     sliding,
     rods: m.rods ? floats(m.rods) : new Float32Array(),
+    stress: m.stress ? floats(m.stress) : new Float32Array(),
     numbers: new Float64Array(copy(m.numbers)),
   };
 }

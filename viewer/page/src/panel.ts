@@ -10,6 +10,7 @@ export interface PanelHooks {
   setTheme(dark: boolean): void;
   screenshot(): void;
   setPlots(on: boolean): void;
+  showLegend(): void;
 }
 
 export class Panel {
@@ -44,11 +45,12 @@ export class Panel {
     const show = this.gui.addFolder("Show");
     const colorings: Coloring[] = ["material", "body", "islands"];
     if (scene.sleeps) colorings.push("sleeping");
-    if (scene.soft_bodies?.length) colorings.push("strain");
+    if (scene.soft_bodies?.length) colorings.push("strain", "stress");
     if (scene.rods?.length) colorings.push("tension", "curvature", "twist");
     show.add(s, "coloring", colorings).name("colour by").onChange((c: Coloring) => {
       world.coloring = c;
       world.recolor();
+      hooks.showLegend();
     });
     show.add(s, "collision").name("collision shapes").onChange((on: boolean) => { world.showCollision = on; world.setShapes(); });
     show.add(s, "visual").name("visual shapes").onChange((on: boolean) => { world.showVisual = on; world.setShapes(); });

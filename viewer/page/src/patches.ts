@@ -31,6 +31,8 @@ function roundUp(x: number) {
   const power = Math.pow(10, Math.floor(Math.log10(x)));
   return power * ([1, 2, 5].find((k) => x <= k * power * (1 + 1e-9)) ?? 10);
 }
+// The end of a scale that holds for a while: it changes when the largest value is beyond it, or in its lowest quarter.
+export const nextScale = (scale: number, most: number) => (most > 0 && (most > scale || most < 0.25 * scale) ? roundUp(most) : scale);
 
 export class PatchView {
   readonly mesh: THREE.Mesh<THREE.BufferGeometry, THREE.ShaderMaterial>;
@@ -90,8 +92,7 @@ export class PatchView {
     }
     position.needsUpdate = pressure.needsUpdate = index.needsUpdate = true;
     this.mesh.geometry.setDrawRange(0, t);
-    // A scale that holds for a while: it changes when the pressure is beyond it, or in its lowest quarter.
-    if (most > 0 && (most > this.scale || most < 0.25 * this.scale)) this.scale = roundUp(most);
+    this.scale = nextScale(this.scale, most);
     this.mesh.material.uniforms.most.value = this.scale || 1;
   }
 

@@ -1,11 +1,17 @@
 // Soft bodies as their surface: vertices are links of the scene, triangles of them are told once. Normals are smooth but
 // for the creases that a body has at rest, such as the edges of a box. By strain, vertices are coloured by the largest
-// stretch or shortening |s - 1| of the triangles around them, relative to rest, up to STRAIN.
+// stretch or shortening |s - 1| of the triangles around them, relative to rest, up to STRAIN; by stress, by what frames
+// tell of them, up to a scale that holds for a while.
 import * as THREE from "three";
 import { Scene, SoftBody } from "./messages";
+import { nextScale } from "./patches";
+
+export type SurfaceColoring = "strain" | "stress";
+export const isOfSurfaces = (coloring: string): coloring is SurfaceColoring => coloring === "strain" || coloring === "stress";
 
 export const STRAIN = 0.3; // and more: red
-const SCALE = [0x2b4c9b, 0x2fa8a0, 0xe8d44d, 0xc8322b].map((c) => new THREE.Color(c));
+const COLORS = ["#2b4c9b", "#2fa8a0", "#e8d44d", "#c8322b"], SCALE = COLORS.map((hex) => new THREE.Color(hex));
+export const SURFACE_GRADIENT = `linear-gradient(90deg, ${COLORS.join(", ")})`; // for the legend
 
 // The larger |s - 1| of the singular values s of the map from one triangle to another, by two of their sides.
 export function triangleStrain(ab: THREE.Vector3, ac: THREE.Vector3, rest: { xx: number; xy: number; yy: number }) {
@@ -17,9 +23,10 @@ export function triangleStrain(ab: THREE.Vector3, ac: THREE.Vector3, rest: { xx:
   return Math.max(...[mean + half, mean - half].map((c) => Math.abs(Math.sqrt(Math.max(0, c)) - 1)));
 }
 
-export function strainColor(strain: number): THREE.Color {
-  const at = (SCALE.length - 1) * Math.min(1, strain / STRAIN), k = Math.min(SCALE.length - 2, Math.floor(at));
-  return SCALE[k].clone().lerp(SCALE[k + 1], at - k);
+// Of a part of the scale, from 0 to 1.
+export function levelColor(level: number, to: THREE.Color): THREE.Color {
+  const at = (SCALE.length - 1) * Math.min(1, level), k = Math.min(SCALE.length - 2, Math.floor(at));
+  return to.lerpColors(SCALE[k], SCALE[k + 1], at - k);
 }
 
 const CREASE = Math.cos(THREE.MathUtils.degToRad(40));
@@ -29,9 +36,12 @@ class Surface {
   private triangles: Int32Array; // three links each
   private around: number[][] | null = null; // [corners] triangles whose normals a corner has; known at the first place()
   private rest: { xx: number; xy: number; yy: number }[] = []; // [triangles] sides at rest
-  private byStrain = false;
+  private firstLink: number;
+  readonly numVertices: number;
 
   constructor(body: SoftBody, private shape: number, opacity: number) {
+    this.firstLink = body.first_link;
+    this.numVertices = body.rest ? body.rest.length / 12 : 0;
     this.triangles = new Int32Array(body.triangles.slice().buffer).map((vertex) => vertex + body.first_link);
     if (body.rest) {
       const x = new Float32Array(body.rest.slice().buffer);
@@ -71,38 +81,40 @@ class Surface {
       normal.setXYZ(c, sum.x, sum.y, sum.z);
     });
     position.needsUpdate = normal.needsUpdate = true;
-    if (this.byStrain) this.colorByStrain(links);
   }
 
-  private colorByStrain(links: THREE.Object3D[]) {
-    const color = this.mesh.geometry.getAttribute("color") as THREE.BufferAttribute;
-    const sum = new Map<number, [number, number]>(), ab = new THREE.Vector3(), ac = new THREE.Vector3();
+  // [vertices] the means of the triangles around them.
+  strains(links: THREE.Object3D[]): Float32Array {
+    const sum = new Float32Array(this.numVertices), count = new Float32Array(this.numVertices);
+    const ab = new THREE.Vector3(), ac = new THREE.Vector3();
     this.rest.forEach((rest, t) => {
       const [a, b, d] = [0, 1, 2].map((k) => this.triangles[3 * t + k]);
       ab.subVectors(links[b].position, links[a].position);
       ac.subVectors(links[d].position, links[a].position);
       const strain = triangleStrain(ab, ac, rest);
       for (const link of [a, b, d]) {
-        const [total, count] = sum.get(link) ?? [0, 0];
-        sum.set(link, [total + strain, count + 1]);
+        sum[link - this.firstLink] += strain;
+        count[link - this.firstLink] += 1;
       }
     });
-    const of = new Map(Array.from(sum, ([link, [total, count]]) => [link, strainColor(total / count)]));
-    this.triangles.forEach((link, c) => { const k = of.get(link)!; color.setXYZ(c, k.r, k.g, k.b); });
-    color.needsUpdate = true;
+    return sum.map((total, v) => total / Math.max(1, count[v]));
   }
 
-  setByStrain(on: boolean, links: THREE.Object3D[]) {
-    on &&= this.rest.length > 0;
-    if (this.byStrain !== on) {
-      this.mesh.material.vertexColors = on;
-      this.mesh.material.needsUpdate = true;
-    }
-    this.byStrain = on;
-    if (on) {
-      this.mesh.material.color.set(0xffffff);
-      this.colorByStrain(links);
-    }
+  // By values at the vertices, where `most` and more has the last colour.
+  colorBy(values: Float32Array, most: number) {
+    const color = this.mesh.geometry.getAttribute("color") as THREE.BufferAttribute, shade = new THREE.Color();
+    this.triangles.forEach((link, c) => {
+      levelColor(values[link - this.firstLink] / most, shade);
+      color.setXYZ(c, shade.r, shade.g, shade.b);
+    });
+    color.needsUpdate = true;
+    this.mesh.material.color.set(0xffffff);
+    this.setVertexColors(true);
+  }
+  private setVertexColors(on: boolean) {
+    if (this.mesh.material.vertexColors === on) return;
+    this.mesh.material.vertexColors = on;
+    this.mesh.material.needsUpdate = true;
   }
 
   private findNeighbours(faces: THREE.Vector3[]): number[][] {
@@ -112,7 +124,10 @@ class Surface {
       ofLink.get(link)!.filter((t) => unit[t].dot(unit[Math.floor(c / 3)]) > CREASE));
   }
 
-  color(colorOf: (shape: number) => THREE.Color) { this.mesh.material.color.copy(colorOf(this.shape)); }
+  color(colorOf: (shape: number) => THREE.Color) {
+    this.mesh.material.color.copy(colorOf(this.shape));
+    this.setVertexColors(false);
+  }
   setWireframe(on: boolean) { this.mesh.material.wireframe = on; }
   dispose() {
     this.mesh.geometry.dispose();
@@ -122,9 +137,12 @@ class Surface {
 
 export class Surfaces {
   readonly object = new THREE.Group();
+  fixedScale = 0; // [Pa] of the last colour, if it is not 0
+  private scale = 0; // [Pa]; 0: no stress was seen yet
   private surfaces: Surface[] = [];
 
   build(scene: Scene) {
+    this.scale = 0;
     this.surfaces.forEach((surface) => surface.dispose());
     this.object.clear();
     this.surfaces = (scene.soft_bodies ?? []).map((body) => {
@@ -134,7 +152,18 @@ export class Surfaces {
     this.surfaces.forEach((surface) => this.object.add(surface.mesh));
   }
   place(links: THREE.Object3D[]) { this.surfaces.forEach((surface) => surface.place(links)); }
-  setByStrain(on: boolean, links: THREE.Object3D[]) { this.surfaces.forEach((surface) => surface.setByStrain(on, links)); }
-  color(colorOf: (shape: number) => THREE.Color) { this.surfaces.forEach((surface) => surface.color(colorOf)); }
+  get stressScale() { return this.fixedScale || this.scale; }
+  // `stress` of all vertices [Pa], body after body.
+  color(colorOf: (shape: number) => THREE.Color, coloring: string, links: THREE.Object3D[], stress?: Float32Array) {
+    if (coloring === "stress" && stress) this.scale = nextScale(this.scale, stress.reduce((a, b) => Math.max(a, b), 0));
+    let first = 0;
+    for (const surface of this.surfaces) {
+      if (coloring === "strain" && surface.numVertices > 0) surface.colorBy(surface.strains(links), STRAIN);
+      else if (coloring === "stress" && stress?.length)
+        surface.colorBy(stress.subarray(first, first + surface.numVertices), this.stressScale || 1);
+      else surface.color(colorOf);
+      first += surface.numVertices;
+    }
+  }
   setWireframe(on: boolean) { this.surfaces.forEach((surface) => surface.setWireframe(on)); }
 }

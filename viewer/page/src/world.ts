@@ -7,12 +7,12 @@ import { Light, Look } from "./light";
 import { Frame, Pose, Scene } from "./messages";
 import { PatchView } from "./patches";
 import { Solids } from "./solids";
-import { Surfaces } from "./surfaces";
+import { isOfSurfaces, STRAIN, SurfaceColoring, Surfaces } from "./surfaces";
 import { isOfRods, RodColoring, Tubes } from "./tubes";
 
 THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 
-export type Coloring = "material" | "body" | "islands" | "sleeping" | "strain" | RodColoring;
+export type Coloring = "material" | "body" | "islands" | "sleeping" | SurfaceColoring | RodColoring;
 
 // Colours that stay apart from each other, and from those of the contacts.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
@@ -209,7 +209,7 @@ export class World {
     this.surfaces.place(this.links);
     this.contacts.show(frame.contacts, this.fixed);
     this.patches.show(frame.patches);
-    if (this.coloring === "islands" || this.coloring === "sleeping" || isOfRods(this.coloring)) this.recolor();
+    if (this.coloring === "islands" || this.coloring === "sleeping" || isOfRods(this.coloring) || isOfSurfaces(this.coloring)) this.recolor();
     if (this.follow > 0) {
       const p = this.links[this.message!.bodies[this.follow].link].position;
       const shift = p.clone().sub(this.followed);
@@ -245,10 +245,15 @@ export class World {
     };
     this.solids.color(colorOf);
     this.tubes.color(colorOf, this.coloring, this.frame?.rods);
-    this.surfaces.color(colorOf);
-    this.surfaces.setByStrain(this.coloring === "strain", this.links);
+    this.surfaces.color(colorOf, this.coloring, this.links, this.frame?.stress);
     this.dirty = true;
   }
+  // What the colours of soft bodies tell, and the end of their scale.
+  surfaceLegend(): { of: SurfaceColoring; most: number } | null {
+    if (!isOfSurfaces(this.coloring) || !this.message?.soft_bodies?.length) return null;
+    return { of: this.coloring, most: this.coloring === "strain" ? STRAIN : this.surfaces.stressScale };
+  }
+  setStressScale(most: number) { this.surfaces.fixedScale = most; }
 
   setShapes() {
     this.solids.setShown(this.showCollision, this.showVisual);
