@@ -62,11 +62,15 @@ void tell_point_pairs(const Model& model) {
       if (has_patch(A, B) || !may_collide(model, a, b)) continue;
       if (A.part != SurfacePart::none && B.part != SurfacePart::none) {
         if (!told_soft) {
-          tell(
-              "note: soft bodies touch each other, and themselves, at points, also where they ask for "
-              "patches: "
-              "'{}' and '{}'\n",
-              A.name.substr(0, A.name.find('/')), B.name.substr(0, B.name.find('/')));
+          const std::string one = A.name.substr(0, A.name.find('/')),
+                            other = B.name.substr(0, B.name.find('/'));
+          if (one == other) {
+            tell("note: soft bodies touch themselves at points, also where they ask for patches: '{}'\n",
+                 one);
+          } else {
+            tell("note: soft bodies touch each other over patches if both ask for it: '{}' and '{}' do not\n",
+                 one, other);
+          }
         }
         told_soft = true;
         continue;

@@ -394,8 +394,11 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
 bool can_touch(const ModelShape& a, const ModelShape& b) {
   if (!can_collide(a.collider.type, b.collider.type)) return false;
   if (a.part == SurfacePart::none && b.part == SurfacePart::none) return true;
-  if (!((1 << static_cast<int>(a.part)) & parts_met_by(b.part))) return false;
-  if (a.part != SurfacePart::none && b.part != SurfacePart::none) return true;
+  if (a.part != SurfacePart::none && b.part != SurfacePart::none) {
+    if (are_soft_with_patches(a, b)) return has_patch(a, b);
+    return std::minmax(a.part, b.part) == std::minmax(SurfacePart::vertex, SurfacePart::triangle) ||
+           (a.part == SurfacePart::edge && b.part == SurfacePart::edge);
+  }
   const ModelShape &surface = a.part == SurfacePart::none ? b : a,
                    &other = a.part == SurfacePart::none ? a : b;
   if (has_patch(a, b)) return surface.part == SurfacePart::triangle;
@@ -403,13 +406,13 @@ bool can_touch(const ModelShape& a, const ModelShape& b) {
   return surface.part == SurfacePart::triangle || !is_convex(other.collider.type);
 }
 
-unsigned parts_met_by(SurfacePart part) {
+unsigned parts_met_by(const ModelShape& shape) {
   constexpr unsigned none = 1, vertex = 2, triangle = 4, edge = 8;
-  switch (part) {
+  switch (shape.part) {
     case SurfacePart::vertex:
       return none | triangle;
     case SurfacePart::triangle:
-      return none | vertex;
+      return shape.field == nullptr ? none | vertex : none | vertex | triangle;
     case SurfacePart::edge:
       return edge;
     default:

@@ -14,7 +14,8 @@
 //                              through each other in the step, or deeper than their fields reach; late ones.
 //
 // Soft bodies have a patch for each triangle of their surface that touches (surface_field.h), of three points
-// for a polygon, four in all; it moves with the nodes of the triangle.
+// for a polygon, four in all; it moves with the nodes of the triangle. Two of them have one for each pair of
+// triangles that lie over each other, which moves with the nodes of both.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -22,15 +23,20 @@
 
 namespace capstan {
 
-// Whether two shapes touch over a patch: both have a field, not both are rigid, and not both are soft bodies.
+// Whether two shapes touch over a patch: both have a field, not both are rigid, and, of two soft bodies, both
+// are triangles.
 bool has_patch(const ModelShape& a, const ModelShape& b);
+
+// Parts of two soft bodies that both ask for patches: their triangles alone touch. A soft body touches itself
+// at points.
+bool are_soft_with_patches(const ModelShape& a, const ModelShape& b);
 
 // [m] how deep their patch can be: as deep as the fields of those that are not rigid.
 double patch_reach(const ModelShape& a, const ModelShape& b);
 
 // Whether one of the shapes is a triangle of a soft body that turns its side or its back to the other, as a
-// contact with this normal tells: what touches there is the matter of its neighbours, and it has no points in
-// place of a patch.
+// contact with this normal tells, or each of two to the other: what touches there is the matter of its
+// neighbours, and it has no points in place of a patch.
 bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
                     const Vec3& normal);
 inline bool is_soft(const ModelShape& a, const ModelShape& b) {

@@ -548,7 +548,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
     colliders.push_back({pairing_body(model, shape.link), shape.link == 0, shape.group_bits, shape.mask_bits,
                          static_cast<std::uint8_t>(1 << static_cast<int>(shape.part)),
-                         static_cast<std::uint8_t>(parts_met_by(shape.part))});
+                         static_cast<std::uint8_t>(parts_met_by(shape))});
     w.shape.push_back(s);
     const Collider& c = shape.collider;
     w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,

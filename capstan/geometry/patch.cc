@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kAgainstNormal = -0.5;                  // cosine: below it a polygon is dropped
 constexpr double kSliver = 1e-12;                        // of the square of the overlap's size
+constexpr double kFacing = 0.5;                          // cosine: triangles that do count in full
 constexpr double kAheadCosine = 0.7;                     // below it there are no polygons ahead
 constexpr double kCrumb = 1e-3;                          // of the force of the patch
 constexpr double kOnePoint = 0.01, kFourPoints = 0.125;  // of the second moment of the patch
@@ -296,9 +297,19 @@ void share_normal_of_force(PatchWorkspace* w) {
 }
 
 // Of a part: the normal of the triangle whose cell one of the fields is (make_cell_behind()), from a to b.
-Vec3 normal_of_part(const PatchSide& a, const PatchSide& b) {
+// Two triangles have the one half-way between theirs.
+void share_normal_of_part(const PatchSide& a, const PatchSide& b, PatchWorkspace* w) {
   const auto is_triangle = [](const PressureField& f) { return !f.is_convex && f.list.cells.size() == 1; };
-  return is_triangle(*a.field) ? Vec3(a.X_W.R.col(2)) : Vec3(-b.X_W.R.col(2));
+  const Vec3 n_a = a.X_W.R.col(2), n_b = b.X_W.R.col(2);
+  if (!is_triangle(*a.field)) return share_normal(-n_b, w);
+  if (!is_triangle(*b.field)) return share_normal(n_a, w);
+  const double part = std::min(1.0, -n_a.dot(n_b) / kFacing);
+  if (!(part > 0)) return w->polygons.clear();
+  share_normal((n_a - n_b).normalized(), w);
+  for (PatchPolygon& polygon : w->polygons) {
+    polygon.area *= part;
+    polygon.stiffness *= part;
+  }
 }
 
 // [m] The overlap where the pressure is largest. A triangle has no depth of its own.
@@ -420,7 +431,7 @@ bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& requ
   PatchRequest known = request;
   if (request.is_part) {
     known.depth = std::max(known.depth, depth_of_part(a, b, *w));
-    share_normal(normal_of_part(a, b), w);
+    share_normal_of_part(a, b, w);
   } else if (a.field->is_convex && b.field->is_convex) {
     share_normal_of_force(w);
   }
