@@ -103,6 +103,17 @@ bool replace_by_patch(const Model& model, const Placement& placement, int a, con
   return true;
 }
 
+bool add_patch_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                        const Transform& X_WB, double margin, CollisionWorkspace::Block* block) {
+  const ModelShape &A = model.shapes[a], &B = model.shapes[b];
+  if (!has_patch(A, B) || is_soft(A, B) || (is_convex(A.collider.type) && is_convex(B.collider.type)))
+    return false;
+  ContactPoint unknown{};
+  if (!calc_patch_of(model, placement, a, X_WA, b, X_WB, unknown, margin, block)) return false;
+  append_patch(model, a, b, block);
+  return true;
+}
+
 bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
                      const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block) {
   if (combine_materials(model, a, b).restitution > 0) return false;

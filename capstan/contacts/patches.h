@@ -53,8 +53,15 @@ ContactMaterial material_of_punched(const Model& model, int a, int b);
 bool replace_by_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
                       const Transform& X_WB, double margin, int first, CollisionWorkspace::Block* block);
 
-// The same of where these motions lead: appended, as seen from the beginning. `apart`: the shapes are, so
-// that what would have been deep at the beginning is no patch of theirs. Hits of neither are made.
+// The patch of a pair that overlaps, of which one is a mesh: its cells tell how deep they are, and points,
+// which are many times the work there, are not asked for. Appended, as above; false, and nothing changed,
+// where there is none or where other pairs are concerned.
+bool add_patch_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                        const Transform& X_WB, double margin, CollisionWorkspace::Block* block);
+
+// What replace_by_patch() does, of where these motions lead: appended, as seen from the beginning. `apart`:
+// the shapes are, so that what would have been deep at the beginning is no patch of theirs. Hits of neither
+// are made.
 bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
                      const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block);
 

@@ -107,7 +107,9 @@ struct PatchSide {
 };
 
 // Replaces the workspace's polygons and points. `normal_W` (from a to b) and `depth` [m] > 0 are those of the
-// overlap of the two shapes.
+// overlap of the two shapes. Where neither is round the normal is not used, and the depth may be 0, not
+// known: then it is that of the largest pressure, and a patch deeper than half of what the fields reach is
+// left to who knows it.
 struct PatchRequest {
   Vec3 normal_W;
   double depth;
