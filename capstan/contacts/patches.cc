@@ -19,6 +19,7 @@ constexpr double kTurnedAway = 0.3;    // cosine
 constexpr double kFacing = 0.25;       // cosine: two triangles that do have points
 constexpr double kPunchedDissipation = 50;  // [s/m]
 constexpr int kPointsOfTriangle = 4;        // of a soft body, at most
+constexpr double kSmallPart = 0.5;          // of the area of a triangle: has one point
 constexpr double kGlidingDepth = 1e-3;      // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
@@ -27,6 +28,19 @@ const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int firs
     return x.distance < y.distance;
   });
   return least == points.end() || !(least->distance < 0) ? nullptr : &*least;
+}
+
+double area_of(const Collider& triangle) {
+  const std::array<Vec3, 3>& v = triangle.vertex;
+  return 0.5 * cross(Vec3(v[1] - v[0]), Vec3(v[2] - v[0])).norm();
+}
+
+// Two meshes cut each other to many small polygons. One point at the centre of pressure gives their nodes the
+// same forces as several do; what these add, stiffness against turning, is small where the polygon is.
+void merge_small_part(const Collider& A, const Collider& B, PatchWorkspace* patch) {
+  double area = 0;
+  for (const PatchPolygon& polygon : patch->polygons) area += polygon.is_ahead ? 0 : polygon.area;
+  if (area < kSmallPart * std::min(area_of(A), area_of(B))) reduce_patch(1, patch);
 }
 
 bool calc_patch_of(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
@@ -41,9 +55,12 @@ bool calc_patch_of(const Model& model, const Placement& placement, int a, const 
                        low > 0 ? low : high};
   request.is_part = is_soft_a || is_soft_b;
   if (request.is_part) request.most_points = kPointsOfTriangle;
-  return calc_patch({is_soft_a ? &block->surfaces[0] : A.field.get(), X_WA, A.modulus},
-                    {is_soft_b ? &block->surfaces[1] : B.field.get(), X_WB, B.modulus}, request,
-                    &block->patch);
+  if (!calc_patch({is_soft_a ? &block->surfaces[0] : A.field.get(), X_WA, A.modulus},
+                  {is_soft_b ? &block->surfaces[1] : B.field.get(), X_WB, B.modulus}, request, &block->patch))
+    return false;
+  if (is_soft_a && is_soft_b)
+    merge_small_part(collider_of(model, placement, a), collider_of(model, placement, b), &block->patch);
+  return true;
 }
 
 void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* block) {
