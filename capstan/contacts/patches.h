@@ -15,7 +15,7 @@
 //
 // Soft bodies have a patch for each triangle of their surface that touches (surface_field.h), of three points
 // for a polygon, four in all; it moves with the nodes of the triangle. Two of them have one for each pair of
-// triangles that lie over each other, which moves with the nodes of both.
+// triangles that lie over each other, which moves with the nodes of both; one point where its area is small.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
