@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""P1, P2 and P3 of bench/patches.cc beside Drake's hydroelastic contact (PyPI 'drake', optional), in one run: CPU time per step.
+"""The scenes of bench/patches.cc beside Drake's hydroelastic contact (PyPI 'drake', optional), in one run: CPU time per step, forces.
 
-    bench/patch_peers.py build/release/programs/patches [P1] [scattered] [heap] [P3]
+    bench/patch_peers.py build/release/programs/patches [P1] [scattered] [heap] [P3] [mug] [statics]
 
 Both have the same sizes, masses, moduli, friction, dissipation and starts; runs take turns, so that a busy machine slows all alike.
 Drake's contact is discrete, with the approximation Lagged unless told; `hint` is its resolution of round shapes, `margin` that of
@@ -11,20 +11,23 @@ import importlib.metadata
 import math
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
 from pydrake.common.eigen_geometry import Quaternion
-from pydrake.geometry import (AddCompliantHydroelasticProperties, AddContactMaterial, AddRigidHydroelasticProperties, Box, HalfSpace,
-                              ProximityProperties, Sphere)
+from pydrake.geometry import (AddCompliantHydroelasticProperties, AddCompliantHydroelasticPropertiesForHalfSpace, AddContactMaterial,
+                              AddRigidHydroelasticProperties, Box, Capsule, Cylinder, Ellipsoid, FramePoseVector, GeometryFrame,
+                              GeometryInstance, HalfSpace, HydroelasticContactRepresentation, Mesh, ProximityProperties, SceneGraph, Sphere)
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, ContactModel, CoulombFriction, DiscreteContactApproximation
-from pydrake.multibody.tree import SpatialInertia, UnitInertia
+from pydrake.multibody.tree import PdControllerGains, PrismaticJoint, RotationalInertia, SpatialInertia, UnitInertia
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
 DRAKE = "Drake " + importlib.metadata.version("drake")
 MU, DISSIPATION, G = 0.5, 20.0, 9.81
+HINT = 0.002  # [m] resolution of shapes in fixed poses
 
 
 def uniform(i, j):
@@ -46,14 +49,15 @@ def turn_of(i):
 class Scene:
     """A rigid ground, and compliant bodies of 1 kg."""
 
-    def __init__(self, dt, modulus, approximation=DiscreteContactApproximation.kLagged, margin=None):
+    def __init__(self, dt, modulus, approximation=DiscreteContactApproximation.kLagged, margin=None, has_ground=True):
         self.builder = DiagramBuilder()
         self.plant, self.scene_graph = AddMultibodyPlantSceneGraph(self.builder, dt)
         self.plant.set_contact_model(ContactModel.kHydroelasticWithFallback)
         self.plant.set_discrete_contact_approximation(approximation)
         self.plant.mutable_gravity_field().set_gravity_vector([0, 0, -G])
         self.modulus, self.margin, self.dt, self.starts = modulus, margin, dt, []
-        self.add_rigid(HalfSpace(), RigidTransform(), "ground")
+        if has_ground:
+            self.add_rigid(HalfSpace(), RigidTransform(), "ground")
 
     def properties(self):
         result = ProximityProperties()
@@ -159,11 +163,125 @@ def spin(dt, approximation, name):
           f"{scene.velocities()[2]:.1e} rad/s after it stopped |", flush=True)
 
 
+def grip_mug(program, approximation, name):
+    """As grip_mug() of bench/patches.cc."""
+    dt, duration, swing = 0.005, 3, 0.05
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, f"mug={folder}/mug.obj"], check=True)
+        scene = Scene(dt, 1e6, approximation, has_ground=False)
+        plant = scene.plant
+        inertia = SpatialInertia.MakeFromCentralInertia(0.3, [0, 0, 0], RotationalInertia(4e-4, 4e-4, 4e-4))
+        mug = plant.AddRigidBody("mug", inertia)
+        properties = scene.properties()
+        AddRigidHydroelasticProperties(0.1, properties)
+        plant.RegisterCollisionGeometry(mug, RigidTransform(), Mesh(f"{folder}/mug.obj"), "mug", properties)
+        scene.starts.append((mug, RigidTransform()))
+        palm = plant.AddRigidBody("palm", SpatialInertia(1.0, [0, 0, 0], UnitInertia.SolidBox(0.02, 0.02, 0.02)))
+        lift = plant.AddJoint(PrismaticJoint("lift", plant.world_frame(), palm.body_frame(), [0, 0, 1]))
+        plant.AddJointActuator("lift", lift).set_controller_gains(PdControllerGains(p=1e4, d=200))
+        for side in (-1, 1):
+            finger = plant.AddRigidBody(f"finger{side}", SpatialInertia(0.2, [0, 0, 0], UnitInertia.SolidBox(0.04, 0.02, 0.04)))
+            properties = scene.properties()
+            AddCompliantHydroelasticProperties(0.1, scene.modulus, properties)
+            plant.RegisterCollisionGeometry(finger, RigidTransform([0, side * 0.0495, 0]), Box(0.04, 0.02, 0.04), f"pad{side}", properties)
+            joint = plant.AddJoint(PrismaticJoint(f"grip{side}", palm.body_frame(), finger.body_frame(), [0, -side, 0]))
+            plant.AddJointActuator(f"grip{side}", joint)
+        scene.build()
+        wanted = plant.get_desired_state_input_port(lift.model_instance())
+        times, polygons = [], 0
+        plant.get_actuation_input_port().FixValue(scene.context, [0, 20, 20])
+        for k in range(round(duration / dt)):
+            wanted.FixValue(scene.context, [swing * (1 - math.cos(2 * math.pi * dt * (k + 1))), 0, 0, 0, 0, 0])
+            begin = time.process_time()
+            scene.simulator.AdvanceTo((k + 1) * dt)
+            times.append(1e3 * (time.process_time() - begin))
+            if k % 10 == 9:  # not timed
+                polygons += scene.faces()[1] / (duration / dt / 10)
+        slip = plant.EvalBodyPoseInWorld(scene.context, mug).translation()[2] - lift.get_translation(scene.context)
+        times = numpy.array(times)
+        print(f"| mug | {DRAKE}, {name} | {times.mean():.3f} ms, worst {times.max():.2f}; {polygons:.0f} faces; "
+              f"the mug slips {-1e3 * slip:.3f} mm in {duration} s |", flush=True)
+
+
+def drake_properties(shape, modulus):
+    properties = ProximityProperties()
+    if math.isinf(modulus):
+        AddRigidHydroelasticProperties(HINT, properties)
+    elif isinstance(shape, HalfSpace):
+        AddCompliantHydroelasticPropertiesForHalfSpace(0.1, modulus, properties)
+    else:
+        AddCompliantHydroelasticProperties(HINT, modulus, properties)
+    return properties
+
+
+def drake_wrench(upper, lower, modulus_upper, modulus_lower, pose):
+    """The force on the upper shape and its moment about the origin, from the polygons of equal pressure; their number."""
+    graph = SceneGraph()
+    source = graph.RegisterSource("statics")
+    ids = []
+    for shape, modulus, name, X in ((lower, modulus_lower, "lower", RigidTransform()), (upper, modulus_upper, "upper", pose)):
+        frame = graph.RegisterFrame(source, GeometryFrame(name))
+        instance = GeometryInstance(RigidTransform(), shape, name)
+        instance.set_proximity_properties(drake_properties(shape, modulus))
+        ids.append((frame, graph.RegisterGeometry(source, frame, instance), X))
+    context = graph.CreateDefaultContext()
+    poses = graph.get_source_pose_port(source)
+    vector = FramePoseVector()
+    for frame, _, X in ids:
+        vector.set_value(frame, X)
+    poses.FixValue(context, vector)
+    query = graph.get_query_output_port().Eval(context)
+    force, moment, faces = numpy.zeros(3), numpy.zeros(3), 0
+    for surface in query.ComputeContactSurfaces(HydroelasticContactRepresentation.kTriangle):
+        sign = 1 if surface.id_M() == ids[1][1] else -1  # normals point out of N into M
+        mesh, field = surface.tri_mesh_W(), surface.tri_e_MN()
+        for k in range(surface.num_faces()):
+            triangle = mesh.element(k)
+            vertices = [mesh.vertex(triangle.vertex(j)) for j in range(3)]
+            pressures = [field.EvaluateAtVertex(triangle.vertex(j)) for j in range(3)]
+            total = surface.area(k) * sum(pressures) / 3
+            # The centre of pressure of a triangle with a linear pressure.
+            weights = [(sum(pressures) + p) / 4 for p in pressures]
+            f = sign * total * surface.face_normal(k)
+            force += f
+            if sum(pressures) > 0:
+                centre = sum(w * v for w, v in zip(weights, vertices)) / sum(weights)
+                moment += numpy.cross(centre, f)
+        faces += surface.num_faces()
+    return force, moment, faces
+
+
+def statics(lines):
+    """Each row of statics() beside Drake's polygons; the worst of each pair."""
+    shapes = {"brick": Box(0.06, 0.1, 0.14), "rigid_brick": Box(0.06, 0.1, 0.14), "block": Box(0.16, 0.16, 0.16), "ball": Sphere(0.05),
+              "rigid_block": Box(0.16, 0.16, 0.16), "cylinder": Cylinder(0.05, 0.12), "capsule": Capsule(0.04, 0.12),
+              "ellipsoid": Ellipsoid(0.03, 0.05, 0.07), "plane": HalfSpace(), "layer": HalfSpace()}
+    moduli = {"block": 3e6, "plane": math.inf, "rigid_block": math.inf, "rigid_brick": math.inf}
+    worst = {}
+    for line in lines:
+        name = line.split()[2]
+        upper, lower = (name.rsplit("_", 2)[0], "rigid_block") if name.endswith("rigid_block") else name.rsplit("_", 1)
+        numbers = [float(x) for x in line.split("|")[3].split()]
+        pose = RigidTransform(RotationMatrix(Quaternion(numpy.array(numbers[4:8]) / numpy.linalg.norm(numbers[4:8]))), numbers[1:4])
+        ours, our_moment = numpy.array(numbers[8:11]), numpy.array(numbers[11:14])
+        force, moment, faces = drake_wrench(shapes[upper], shapes[lower], moduli.get(upper, 1e6), moduli.get(lower, 1e6), pose)
+        size = numpy.linalg.norm(force)
+        worst.setdefault(name, []).append((numpy.linalg.norm(ours - force) / size, numpy.linalg.norm(our_moment - moment) / size, faces))
+    for name, rows in worst.items():
+        off, arm, faces = (numpy.array(x) for x in zip(*rows))
+        print(f"| statics {name} | Capstan - {DRAKE} | force off by {100 * off.max():.2f} % at most, {100 * off.mean():.2f} on average; "
+              f"its arm by {1e3 * arm.max():.3f} mm at most; {faces.mean():.0f} faces; {len(rows)} poses |", flush=True)
+
+
 def main():
-    program, asked = sys.argv[1], sys.argv[2:] or ["P1", "scattered", "heap", "P3"]
+    program, asked = sys.argv[1], sys.argv[2:] or ["P1", "scattered", "heap", "P3", "mug", "statics"]
     print("| scene | engine | result |\n|---|---|---|", flush=True)
     for name in asked:
-        for line in subprocess.run([program, name], capture_output=True, text=True, check=True).stdout.splitlines():
+        lines = subprocess.run([program, name], capture_output=True, text=True, check=True).stdout.splitlines()
+        if name == "statics":
+            statics(lines)
+            continue
+        for line in lines:
             print(line, flush=True)
         if name == "P1":
             for modulus, fine in ((1e6, 0.003), (1e7, 0.002)):
@@ -176,6 +294,9 @@ def main():
             for dt in (1e-3, 1e-2):
                 spin(dt, DiscreteContactApproximation.kLagged, "Lagged")
                 spin(dt, DiscreteContactApproximation.kSap, "SAP")
+        elif name == "mug":
+            grip_mug(program, DiscreteContactApproximation.kLagged, "Lagged")
+            grip_mug(program, DiscreteContactApproximation.kSap, "SAP")
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@
 namespace capstan::experiments {
 namespace {
 
-constexpr double kLongest = 10;      // [s]
-constexpr double kGrip = 20;         // [N] of each finger at the start
-constexpr double kModulus = 1e6;     // [Pa] of the pads
-constexpr double kHalf = 0.004;      // [m] H: half the thickness of a pad
-constexpr double kWidth = 0.017;     // [m] L: of a pad, along the rod
+constexpr double kLongest = 10;   // [s]
+constexpr double kGrip = 22;      // [N] of each finger at the start: with 20 the rod is lost at 1.3 Hz, too
+constexpr double kModulus = 1e6;  // [Pa] of the pads
+constexpr double kHalf = 0.004;   // [m] H: half the thickness of a pad
+constexpr double kWidth = 0.017;  // [m] L: of a pad, along the rod
 constexpr double kRodRadius = 0.01;  // [m]
 constexpr double kPendulum = 1.4;    // [Hz] of the rod that hangs on its upper end
 constexpr double kDamped = 50;       // [s/m]
@@ -175,14 +175,15 @@ Result grasp_pads(const Run& run) {
   result.claim("dt = 10 ms: Lagged's errors with dissipation against those without", "nearly unchanged",
                fmt::format("{}, without {}", with.text(), lagged.text()),
                std::abs(with.least - lagged.least) < 10 && std::abs(with.most - lagged.most) < 10);
-  result.remarks.push_back(
-      fmt::format("Pads of 17 x 17 x 8 mm with E = {:.0e} Pa, which yield {:.2f} mm to a grip of {:g} N; "
-                  "{:.0f} contacts on "
-                  "average. An even pressure along a line of length L holds the torque mu N L / 4 about the "
-                  "normal, two points at its "
-                  "ends the double: so the grip is larger than with points. The rod is rigid. Fingers hold "
-                  "their width with {:.0e} N/m.",
-                  kModulus, 1e3 * pad_depth(kGrip), kGrip, free.lagged.contacts, kFinger));
+  result.remarks.push_back(fmt::format(
+      "Pads of 17 x 17 x 8 mm with E = {:.0e} Pa, which yield {:.2f} mm to a grip of {:g} N; "
+      "{:.0f} contacts on "
+      "average. An even pressure along a line of length L holds the torque mu N L / 4 about the "
+      "normal, two points at its "
+      "ends the double: so the grip is larger than with points. It is ours, as large as it takes to "
+      "hold the rod below 1.4 Hz. The rod is rigid. Fingers hold "
+      "their width with {:.0e} N/m.",
+      kModulus, 1e3 * pad_depth(kGrip), kGrip, free.lagged.contacts, kFinger));
   return result;
 }
 

@@ -54,21 +54,24 @@ void tell_point_pairs(const Model& model) {
                    [](const ModelShape& s) { return s.field != nullptr; }))
     return;
   int count = 0, first_a = 0, first_b = 0;
-  bool told_soft = false;
+  bool told_soft = false, told_itself = false;
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       const ModelShape &A = model.shapes[a], &B = model.shapes[b];
       if ((A.field == nullptr && B.field == nullptr) || (A.link == 0 && B.link == 0)) continue;
       if (has_patch(A, B) || !may_collide(model, a, b)) continue;
       if (A.part != SurfacePart::none && B.part != SurfacePart::none) {
-        if (!told_soft) {
-          tell(
-              "note: soft bodies touch each other, and themselves, at points, also where they ask for "
-              "patches: "
-              "'{}' and '{}'\n",
-              A.name.substr(0, A.name.find('/')), B.name.substr(0, B.name.find('/')));
+        const bool is_one = A.collider.solid == B.collider.solid;
+        bool& told = is_one ? told_itself : told_soft;
+        const auto body = [](const ModelShape& shape) { return shape.name.substr(0, shape.name.find('/')); };
+        if (!told && is_one) {
+          tell("note: soft bodies touch themselves at points, also where they ask for patches: '{}'\n",
+               body(A));
+        } else if (!told) {
+          tell("note: soft bodies touch each other over patches if both ask for it: '{}' and '{}' do not\n",
+               body(A), body(B));
         }
-        told_soft = true;
+        told = true;
         continue;
       }
       if (count++ == 0) first_a = a, first_b = b;

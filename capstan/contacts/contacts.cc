@@ -223,6 +223,17 @@ bool add_hits(const Model& model, const Placement& placement, int a, const Trans
   return true;
 }
 
+bool add_hits_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                       const Transform& X_WB, const Approach& approach, double margin, int id, Block* block) {
+  const int first = static_cast<int>(block->points.size());
+  const int material = static_cast<int>(block->materials.size());
+  if (!add_patch_of_cells(model, placement, a, X_WA, b, X_WB, std::max(margin, approach.nearer()), block))
+    return false;
+  add_patch_hits(model, a, approach.travel_a, b, approach.travel_b, id, first, material,
+                 ContactKind::touching, block);
+  return true;
+}
+
 double margin_of(const Model& model, int a, int b) {
   return model.pairs.empty() ? std::max(model.shapes[a].margin, model.shapes[b].margin)
                              : combine_materials(model, a, b).margin;
@@ -394,8 +405,11 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
 bool can_touch(const ModelShape& a, const ModelShape& b) {
   if (!can_collide(a.collider.type, b.collider.type)) return false;
   if (a.part == SurfacePart::none && b.part == SurfacePart::none) return true;
-  if (!((1 << static_cast<int>(a.part)) & parts_met_by(b.part))) return false;
-  if (a.part != SurfacePart::none && b.part != SurfacePart::none) return true;
+  if (a.part != SurfacePart::none && b.part != SurfacePart::none) {
+    if (are_soft_with_patches(a, b)) return has_patch(a, b);
+    return std::minmax(a.part, b.part) == std::minmax(SurfacePart::vertex, SurfacePart::triangle) ||
+           (a.part == SurfacePart::edge && b.part == SurfacePart::edge);
+  }
   const ModelShape &surface = a.part == SurfacePart::none ? b : a,
                    &other = a.part == SurfacePart::none ? a : b;
   if (has_patch(a, b)) return surface.part == SurfacePart::triangle;
@@ -403,13 +417,13 @@ bool can_touch(const ModelShape& a, const ModelShape& b) {
   return surface.part == SurfacePart::triangle || !is_convex(other.collider.type);
 }
 
-unsigned parts_met_by(SurfacePart part) {
+unsigned parts_met_by(const ModelShape& shape) {
   constexpr unsigned none = 1, vertex = 2, triangle = 4, edge = 8;
-  switch (part) {
+  switch (shape.part) {
     case SurfacePart::vertex:
       return none | triangle;
     case SurfacePart::triangle:
-      return none | vertex;
+      return shape.field == nullptr ? none | vertex : none | vertex | triangle;
     case SurfacePart::edge:
       return edge;
     default:
@@ -437,10 +451,11 @@ void collide_all_pairs(const Model& model, const Placement& placement, Contacts*
       const double margin = margin_of(model, a, b);
       const int first = static_cast<int>(w.blocks[0].points.size());
       const Transform X_WA = shape_pose(model, placement, a), X_WB = shape_pose(model, placement, b);
+      const Approach none{Vec3::Zero(), Vec3::Zero()};
+      if (add_hits_of_cells(model, placement, a, X_WA, b, X_WB, none, margin, 0, &w.blocks[0])) continue;
       collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, margin,
               &w.blocks[0].points);
-      add_hits(model, placement, a, X_WA, b, X_WB, {Vec3::Zero(), Vec3::Zero()}, margin, first, 0,
-               &w.blocks[0]);
+      add_hits(model, placement, a, X_WA, b, X_WB, none, margin, first, 0, &w.blocks[0]);
     }
   }
   w.hits = w.blocks[0].hits;

@@ -132,7 +132,7 @@ struct CollisionWorkspace {
     std::vector<Hit> old_hits;               // scratch memory of where pairs meet
     std::vector<ContactPoint> scratch;
     PatchWorkspace patch;
-    PressureField surface;  // of the triangle of a soft body (surface_field.h)
+    std::array<PressureField, 2> surfaces;  // of triangles of soft bodies (surface_field.h)
   };
   std::vector<Block> blocks;
   // What the first look at each pair found, in the order of pairs: its hits, or else that it waits.
@@ -196,9 +196,9 @@ inline const Collider& collider_of(const Model& model, const Placement& placemen
 }
 
 // Whether the kinds of two shapes can touch (ModelShape::part, geometry/collide.h); bit p is set of each part
-// p that a part may touch, of whatever form.
+// p that a shape may touch, of whatever form.
 bool can_touch(const ModelShape& a, const ModelShape& b);
-unsigned parts_met_by(SurfacePart part);
+unsigned parts_met_by(const ModelShape& shape);
 
 // Pose of a shape in the world.
 Transform shape_pose(const Model& model, const Placement& placement, int shape);

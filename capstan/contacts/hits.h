@@ -54,6 +54,11 @@ bool add_hits(const Model& model, const Placement& placement, int a, const Trans
               const Transform& X_WB, const Approach& approach, double margin, int first, int id,
               CollisionWorkspace::Block* block);
 
+// The same of a pair whose patch needs no points to be found (add_patch_of_cells()).
+bool add_hits_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                       const Transform& X_WB, const Approach& approach, double margin, int id,
+                       CollisionWorkspace::Block* block);
+
 // Drops the points from `first` on, of shapes with these poses, that are on covered parts of surfaces
 // (covered.h). If all are, and the shapes overlap, one point stays, as it would be against what covers them:
 // then the answer is true.

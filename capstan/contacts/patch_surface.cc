@@ -18,9 +18,11 @@ void calc_patch_surface(const Model& model, const Placement& placement,
     const Transform X_WA = shape_pose(model, placement, a), X_WB = shape_pose(model, placement, b);
     block->points.clear();
     block->materials.clear();
-    collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, 0,
-            &block->points);
-    if (!replace_by_patch(model, placement, a, X_WA, b, X_WB, 0, 0, block)) continue;
+    if (!add_patch_of_cells(model, placement, a, X_WA, b, X_WB, 0, block)) {
+      collide(collider_of(model, placement, a), X_WA, collider_of(model, placement, b), X_WB, 0,
+              &block->points);
+      if (!replace_by_patch(model, placement, a, X_WA, b, X_WB, 0, 0, block)) continue;
+    }
     for (const PatchPolygon& polygon : block->patch.polygons) {
       if (polygon.is_ahead) continue;
       for (int i = polygon.first; i < polygon.end; ++i) {

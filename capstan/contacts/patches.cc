@@ -16,8 +16,10 @@ constexpr double kWrongWay = 0.25;
 
 constexpr double kMostPatchGap = 0.1;  // of how deep the patch can be: what is farther apart has no points
 constexpr double kTurnedAway = 0.3;    // cosine
+constexpr double kFacing = 0.25;       // cosine: two triangles that do have points
 constexpr double kPunchedDissipation = 50;  // [s/m]
 constexpr int kPointsOfTriangle = 4;        // of a soft body, at most
+constexpr double kSmallPart = 0.5;          // of the area of a triangle: has one point
 constexpr double kGlidingDepth = 1e-3;      // of how deep the patch can be: of one that is held above itself
 
 const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int first) {
@@ -28,19 +30,37 @@ const ContactPoint* deepest_of(const std::vector<ContactPoint>& points, int firs
   return least == points.end() || !(least->distance < 0) ? nullptr : &*least;
 }
 
+double area_of(const Collider& triangle) {
+  const std::array<Vec3, 3>& v = triangle.vertex;
+  return 0.5 * cross(Vec3(v[1] - v[0]), Vec3(v[2] - v[0])).norm();
+}
+
+// Two meshes cut each other to many small polygons. One point at the centre of pressure gives their nodes the
+// same forces as several do; what these add, stiffness against turning, is small where the polygon is.
+void merge_small_part(const Collider& A, const Collider& B, PatchWorkspace* patch) {
+  double area = 0;
+  for (const PatchPolygon& polygon : patch->polygons) area += polygon.is_ahead ? 0 : polygon.area;
+  if (area < kSmallPart * std::min(area_of(A), area_of(B))) reduce_patch(1, patch);
+}
+
 bool calc_patch_of(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
                    const Transform& X_WB, const ContactPoint& deepest, double margin,
                    CollisionWorkspace::Block* block) {
   const ModelShape &A = model.shapes[a], &B = model.shapes[b];
   const bool is_soft_a = A.part != SurfacePart::none, is_soft_b = B.part != SurfacePart::none;
-  if (is_soft_a || is_soft_b) make_surface_field(model, placement, is_soft_a ? a : b, &block->surface);
+  if (is_soft_a) make_surface_field(model, placement, a, &block->surfaces[0]);
+  if (is_soft_b) make_surface_field(model, placement, b, &block->surfaces[1]);
   const auto [low, high] = std::minmax(A.patch_points, B.patch_points);
   PatchRequest request{deepest.normal, -deepest.distance, std::min(margin, kMostPatchGap * patch_reach(A, B)),
                        low > 0 ? low : high};
   request.is_part = is_soft_a || is_soft_b;
   if (request.is_part) request.most_points = kPointsOfTriangle;
-  return calc_patch({is_soft_a ? &block->surface : A.field.get(), X_WA, A.modulus},
-                    {is_soft_b ? &block->surface : B.field.get(), X_WB, B.modulus}, request, &block->patch);
+  if (!calc_patch({is_soft_a ? &block->surfaces[0] : A.field.get(), X_WA, A.modulus},
+                  {is_soft_b ? &block->surfaces[1] : B.field.get(), X_WB, B.modulus}, request, &block->patch))
+    return false;
+  if (is_soft_a && is_soft_b)
+    merge_small_part(collider_of(model, placement, a), collider_of(model, placement, b), &block->patch);
+  return true;
 }
 
 void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* block) {
@@ -57,8 +77,15 @@ void append_patch(const Model& model, int a, int b, CollisionWorkspace::Block* b
 }  // namespace
 
 bool has_patch(const ModelShape& a, const ModelShape& b) {
-  return a.field != nullptr && b.field != nullptr && !(std::isinf(a.modulus) && std::isinf(b.modulus)) &&
-         (a.part == SurfacePart::none || b.part == SurfacePart::none);
+  if (a.field == nullptr || b.field == nullptr || (std::isinf(a.modulus) && std::isinf(b.modulus)))
+    return false;
+  if (a.part == SurfacePart::none || b.part == SurfacePart::none) return true;
+  return are_soft_with_patches(a, b) && a.part == SurfacePart::triangle && b.part == SurfacePart::triangle;
+}
+
+bool are_soft_with_patches(const ModelShape& a, const ModelShape& b) {
+  return a.part != SurfacePart::none && b.part != SurfacePart::none && a.field != nullptr &&
+         b.field != nullptr && a.collider.solid != b.collider.solid;
 }
 
 double patch_reach(const ModelShape& a, const ModelShape& b) {
@@ -68,8 +95,13 @@ double patch_reach(const ModelShape& a, const ModelShape& b) {
 
 bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
                     const Vec3& normal) {
-  if (model.shapes[a].part == SurfacePart::triangle) return X_WA.R.col(2).dot(normal) < kTurnedAway;
-  return model.shapes[b].part == SurfacePart::triangle && -X_WB.R.col(2).dot(normal) < kTurnedAway;
+  const auto is_away = [&](int shape, const Transform& X, const Vec3& outward) {
+    return model.shapes[shape].part == SurfacePart::triangle && X.R.col(2).dot(outward) < kTurnedAway;
+  };
+  const bool are_both =
+      model.shapes[a].part == SurfacePart::triangle && model.shapes[b].part == SurfacePart::triangle;
+  if (are_both && X_WA.R.col(2).dot(X_WB.R.col(2)) > -kFacing) return true;
+  return is_away(a, X_WA, normal) || is_away(b, X_WB, -normal);
 }
 
 ContactMaterial material_of_punched(const Model& model, int a, int b) {
@@ -84,6 +116,17 @@ bool replace_by_patch(const Model& model, const Placement& placement, int a, con
   if (deepest == nullptr || !calc_patch_of(model, placement, a, X_WA, b, X_WB, *deepest, margin, block))
     return false;
   block->points.resize(first);
+  append_patch(model, a, b, block);
+  return true;
+}
+
+bool add_patch_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                        const Transform& X_WB, double margin, CollisionWorkspace::Block* block) {
+  const ModelShape &A = model.shapes[a], &B = model.shapes[b];
+  if (!has_patch(A, B) || is_soft(A, B) || (is_convex(A.collider.type) && is_convex(B.collider.type)))
+    return false;
+  ContactPoint unknown{};
+  if (!calc_patch_of(model, placement, a, X_WA, b, X_WB, unknown, margin, block)) return false;
   append_patch(model, a, b, block);
   return true;
 }

@@ -14,7 +14,8 @@
 //                              through each other in the step, or deeper than their fields reach; late ones.
 //
 // Soft bodies have a patch for each triangle of their surface that touches (surface_field.h), of three points
-// for a polygon, four in all; it moves with the nodes of the triangle.
+// for a polygon, four in all; it moves with the nodes of the triangle. Two of them have one for each pair of
+// triangles that lie over each other, which moves with the nodes of both; one point where its area is small.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -22,15 +23,20 @@
 
 namespace capstan {
 
-// Whether two shapes touch over a patch: both have a field, not both are rigid, and not both are soft bodies.
+// Whether two shapes touch over a patch: both have a field, not both are rigid, and, of two soft bodies, both
+// are triangles.
 bool has_patch(const ModelShape& a, const ModelShape& b);
+
+// Parts of two soft bodies that both ask for patches: their triangles alone touch. A soft body touches itself
+// at points.
+bool are_soft_with_patches(const ModelShape& a, const ModelShape& b);
 
 // [m] how deep their patch can be: as deep as the fields of those that are not rigid.
 double patch_reach(const ModelShape& a, const ModelShape& b);
 
 // Whether one of the shapes is a triangle of a soft body that turns its side or its back to the other, as a
-// contact with this normal tells: what touches there is the matter of its neighbours, and it has no points in
-// place of a patch.
+// contact with this normal tells, or each of two to the other: what touches there is the matter of its
+// neighbours, and it has no points in place of a patch.
 bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, const Transform& X_WB,
                     const Vec3& normal);
 inline bool is_soft(const ModelShape& a, const ModelShape& b) {
@@ -47,8 +53,15 @@ ContactMaterial material_of_punched(const Model& model, int a, int b);
 bool replace_by_patch(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
                       const Transform& X_WB, double margin, int first, CollisionWorkspace::Block* block);
 
-// The same of where these motions lead: appended, as seen from the beginning. `apart`: the shapes are, so
-// that what would have been deep at the beginning is no patch of theirs. Hits of neither are made.
+// The patch of a pair that overlaps, of which one is a mesh: its cells tell how deep they are, and points,
+// which are many times the work there, are not asked for. Appended, as above; false, and nothing changed,
+// where there is none or where other pairs are concerned.
+bool add_patch_of_cells(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
+                        const Transform& X_WB, double margin, CollisionWorkspace::Block* block);
+
+// What replace_by_patch() does, of where these motions lead: appended, as seen from the beginning. `apart`:
+// the shapes are, so that what would have been deep at the beginning is no patch of theirs. Hits of neither
+// are made.
 bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
                      const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block);
 

@@ -54,6 +54,9 @@ bool touches(const Model& model, const ColliderPair& pair, const Approach& appro
   const double most = std::max(margin, approach.reach());
   if (*apart >= most) return false;
   Block* block = &w->blocks[id];
+  if (add_hits_of_cells(model, *w->placement, a, w->X_WS[pair.a], b, w->X_WS[pair.b], approach,
+                        margin_of(model, a, b), id, block))
+    return true;
   const int first = static_cast<int>(block->points.size());
   collide(collider_of(model, *w, pair.a), w->X_WS[pair.a], collider_of(model, *w, pair.b), w->X_WS[pair.b],
           most, &block->points);
@@ -83,6 +86,9 @@ FirstLook look_at(const Model& model, const ColliderPair& pair, const Approach& 
   const bool may_wait = stopped.stop_a < 1;
   const bool meet = approach.may_meet(w->boxes[pair.a], w->boxes[pair.b], margin);
   if (!meet && !may_wait) return look;
+  if (meet && add_hits_of_cells(model, *w->placement, a, X_WA, b, X_WB, approach, margin_of(model, a, b), id,
+                                &w->blocks[id]))
+    return look;
   const double near = std::max(margin, approach.reach());
   const double most = may_wait ? std::max(margin, stopped.reach()) : near;
   look.apart = least_distance(A, X_WA, B, X_WB);
@@ -548,7 +554,7 @@ CollisionWorkspace make_collision_workspace(const Model& model) {
     colliders_of_body[shape.body].push_back(static_cast<int>(colliders.size()));
     colliders.push_back({pairing_body(model, shape.link), shape.link == 0, shape.group_bits, shape.mask_bits,
                          static_cast<std::uint8_t>(1 << static_cast<int>(shape.part)),
-                         static_cast<std::uint8_t>(parts_met_by(shape.part))});
+                         static_cast<std::uint8_t>(parts_met_by(shape))});
     w.shape.push_back(s);
     const Collider& c = shape.collider;
     w.forms.push_back({shape.X_LS, c.centre, c.half_box, c.bounding_radius, shape.pair_margin, shape.link,

@@ -11,7 +11,8 @@
 // overlap, or leave gaps between them, by (turn of the normal)^2 of their depth.
 //
 // The patch of a triangle has one normal, that of the triangle, for the reason that two convex solids have
-// one (geometry/patch.h): what of it is inclined has its force and stiffness along that.
+// one (geometry/patch.h): what of it is inclined has its force and stiffness along that. Where two soft
+// bodies touch, each pair of their triangles has a patch; together these are the surface of equal pressures.
 #pragma once
 
 #include "capstan/dynamics/tree.h"

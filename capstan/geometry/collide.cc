@@ -5,6 +5,7 @@
 #include "capstan/geometry/convex_distance.h"
 #include "capstan/geometry/distance_kernels.h"
 #include "capstan/geometry/edge_crossing.h"
+#include "capstan/geometry/face_contact.h"
 #include "capstan/geometry/manifold.h"
 #include "capstan/geometry/mesh_contact.h"
 #include "capstan/geometry/sdf_contact.h"
@@ -95,15 +96,18 @@ void collide_convex(const Collider& A, const Transform& X_WA, const Collider& B,
   if (A.type == ColliderType::box && B.type == ColliderType::half_space && !is_thin(A))
     return make_box_manifold(A, X_WA, X_WB, margin, manifold);
   const Transform X_AB = relative(X_WA, X_WB);
-  const double reach = A.bounding_radius + B.bounding_radius + B.inside + margin;
+  const double reach = A.bounding_radius + B.bounding_radius + A.inside + B.inside + margin;
   if ((X_AB * B.centre - A.centre).squaredNorm() > reach * reach) return;
   if (both_boxes(A, B)) {
     if (!collide_boxes(A, X_WA, B, X_AB, margin, manifold)) manifold->size = 0;
     return;
   }
+  const bool faces = are_faces(A, B);
+  if (faces && collide_faces(A, X_WA, B, X_WB, margin, manifold)) return;
   Witness w;
   if (!(distance_kernel(A.type, B.type)(A, B, X_AB, margin, &w) <= margin)) return;
   if (comes_from_behind(A, B, X_AB, w)) return;
+  if (faces && !(w.distance > 0 && is_in_front(A, X_WA, B, X_WB, X_WA.R * w.n))) return;
   make_manifold(A, X_WA, B, X_AB, w, true, margin, manifold);
   if (!A.is_edge || !B.is_edge) return;
   const auto is_none = [&](ContactPoint& point) { return !set_crossing(A, X_WA, B, X_WB, &point); };

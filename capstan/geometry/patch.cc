@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kAgainstNormal = -0.5;                  // cosine: below it a polygon is dropped
 constexpr double kSliver = 1e-12;                        // of the square of the overlap's size
+constexpr double kLeftToOthers = 0.5;                    // of the depth of both fields
+constexpr double kFacing = 0.5;                          // cosine: triangles that do count in full
 constexpr double kAheadCosine = 0.7;                     // below it there are no polygons ahead
 constexpr double kCrumb = 1e-3;                          // of the force of the patch
 constexpr double kOnePoint = 0.01, kFourPoints = 0.125;  // of the second moment of the patch
@@ -296,15 +298,30 @@ void share_normal_of_force(PatchWorkspace* w) {
 }
 
 // Of a part: the normal of the triangle whose cell one of the fields is (make_cell_behind()), from a to b.
-Vec3 normal_of_part(const PatchSide& a, const PatchSide& b) {
+// Two triangles have the one half-way between theirs.
+void share_normal_of_part(const PatchSide& a, const PatchSide& b, PatchWorkspace* w) {
   const auto is_triangle = [](const PressureField& f) { return !f.is_convex && f.list.cells.size() == 1; };
-  return is_triangle(*a.field) ? Vec3(a.X_W.R.col(2)) : Vec3(-b.X_W.R.col(2));
+  const Vec3 n_a = a.X_W.R.col(2), n_b = b.X_W.R.col(2);
+  if (!is_triangle(*a.field)) return share_normal(-n_b, w);
+  if (!is_triangle(*b.field)) return share_normal(n_a, w);
+  const double part = std::min(1.0, -n_a.dot(n_b) / kFacing);
+  if (!(part > 0)) return w->polygons.clear();
+  share_normal((n_a - n_b).normalized(), w);
+  for (PatchPolygon& polygon : w->polygons) {
+    polygon.area *= part;
+    polygon.stiffness *= part;
+  }
 }
 
-// [m] The overlap where the pressure is largest. A triangle has no depth of its own.
-double depth_of_part(const PatchSide& a, const PatchSide& b, const PatchWorkspace& w) {
+// [m] The overlap where the pressure is largest, at corners of polygons or in their middle: triangles of soft
+// bodies have no depth of their own.
+double depth_of_pressure(const PatchSide& a, const PatchSide& b, bool at_corners, const PatchWorkspace& w) {
   double most = 0;
-  for (const PatchPolygon& polygon : w.polygons) most = std::max(most, polygon.pressure);
+  for (const PatchPolygon& polygon : w.polygons) {
+    most = std::max(most, polygon.pressure);
+    for (int i = polygon.first; at_corners && !polygon.is_ahead && i < polygon.end; ++i)
+      most = std::max(most, polygon.pressure + polygon.gradient.dot(w.vertices[i] - polygon.centroid));
+  }
   const auto depth = [&](const PatchSide& s) {
     return std::isinf(s.modulus) ? 0.0 : most / s.modulus * s.field->depth;
   };
@@ -410,17 +427,23 @@ bool calc_patch(const PatchSide& a, const PatchSide& b, const PatchRequest& requ
   w->points.clear();
   w->vertices.clear();
   const bool rigid_a = std::isinf(a.modulus), rigid_b = std::isinf(b.modulus);
-  if ((rigid_a && rigid_b) || !(request.depth > 0)) return false;
-  if (request.depth > (rigid_a ? 0 : a.field->depth) + (rigid_b ? 0 : b.field->depth)) return false;
+  const bool is_known = request.depth > 0;
+  if ((rigid_a && rigid_b) || (!is_known && (a.field->is_round() || b.field->is_round()))) return false;
+  const double reach = (rigid_a ? 0 : a.field->depth) + (rigid_b ? 0 : b.field->depth);
+  if (request.depth > reach) return false;
   if (!a.field->is_round() && b.field->is_round()) {
     PatchMaker(b, a, -1, request, w).make(request.normal_W);
   } else {
     PatchMaker(a, b, 1, request, w).make(request.normal_W);
   }
   PatchRequest known = request;
+  if (!is_known) {
+    known.depth = depth_of_pressure(a, b, true, *w);
+    if (!(known.depth > 0) || known.depth > kLeftToOthers * reach) return false;
+  }
   if (request.is_part) {
-    known.depth = std::max(known.depth, depth_of_part(a, b, *w));
-    share_normal(normal_of_part(a, b), w);
+    known.depth = std::max(known.depth, depth_of_pressure(a, b, false, *w));
+    share_normal_of_part(a, b, w);
   } else if (a.field->is_convex && b.field->is_convex) {
     share_normal_of_force(w);
   }

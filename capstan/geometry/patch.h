@@ -23,6 +23,10 @@
 // brake it; in fact they move along, and the patch of what slides on a plane does not change. Solids that are
 // not convex may hold each other by their normals, and keep them.
 //
+// Two triangles of surfaces that bend (make_cell_behind()) have N half-way between their normals. They count
+// in full where these are within 60 degrees of opposite, and less and less up to a right angle: what shows
+// the other its side, as at the rim of two blocks on each other, has no force.
+//
 // Quadrature. p is linear in a polygon, so one point at the centroid has its force; not its moment, and not
 // the torque of friction when it spins. What a polygon spreads by itself counts: m = the part of the second
 // moment of the patch's area that is within the polygon (the rest is between the polygons' centroids).
@@ -103,7 +107,9 @@ struct PatchSide {
 };
 
 // Replaces the workspace's polygons and points. `normal_W` (from a to b) and `depth` [m] > 0 are those of the
-// overlap of the two shapes.
+// overlap of the two shapes. Where neither is round the normal is not used, and the depth may be 0, not
+// known: then it is that of the largest pressure, and a patch deeper than half of what the fields reach is
+// left to who knows it.
 struct PatchRequest {
   Vec3 normal_W;
   double depth;

@@ -180,7 +180,7 @@ struct ModelConstraint {
 
 // What of a soft body's surface a shape is. Vertices meet half spaces, meshes and the triangles of soft
 // bodies; triangles meet those, convex shapes, what of meshes is between vertices, and all shapes with which
-// they have patches; edges meet edges. So no place of a contact is found twice.
+// they have patches; edges meet edges. Of two soft bodies with patches triangles alone meet (has_patch()).
 enum class SurfacePart : std::uint8_t { none, vertex, triangle, edge };
 
 struct ModelShape {
