@@ -135,7 +135,14 @@ void read_flexes(Reader& reader) {
       const std::string& body = flex.bodies[i];
       if (body != kWorld && !reader.check_reference(Kind::body, flex.element, "body", body)) good = false;
       if (!good) break;
-      rod.nodes.push_back(reader.world_pose.at(body) * flex.vertices[i]);
+      const auto pose = reader.world_pose.find(body);
+      if (pose == reader.world_pose.end()) {  // the name of a rod, which is no body in MuJoCo
+        xml.attribute_error(flex.element, "body", fmt::format("'{}' is no body", body),
+                            "write the name of a body in this file");
+        good = false;
+        break;
+      }
+      rod.nodes.push_back(pose->second * flex.vertices[i]);
       const auto found = reader.points.find(body);
       if (found == reader.points.end()) {
         held[body].push_back(i);

@@ -154,14 +154,17 @@ TEST_F(Mjcf, WhatOfAFlexIsNoRodIsTold) {
       {flex("dim='1' body='a b c' element='0 2 2 1'"), "is no single chain", 0, 3},
       {flex("dim='1' body='a' vertex='0 0 0 1 0 0' element='0 1'"), "has no body for each of its vertices", 0,
        3},
-      {flex("dim='1' body='a b nobody' element='0 1 1 2'"), "body 'nobody' does not exist", 0, 0},
+      {flex("dim='1' body='a b nobody' element='0 1 1 2'"), "body 'nobody' does not exist", 0, 1},
+      {flex("dim='1' body='a b other' element='0 1 1 2'") +
+           "<worldbody><flexcomp name='other' dim='1'><elasticity young='1e6'/></flexcomp></worldbody>",
+       "'other' is no body", 1, 1},
       {flex("dim='1' body='world world world' vertex='0 0 0 1 0 0 2 0 0' element='0 1 1 2'"), "has no point",
        0, 3},
   };
   for (const auto& c : cases) {
     const Scene scene = read(c.text);
     EXPECT_EQ(scene.rods.size(), c.rods) << c.text;
-    EXPECT_EQ(scene.bodies.size(), c.told.find("nobody") == std::string::npos ? c.bodies : 1u) << c.text;
+    EXPECT_EQ(scene.bodies.size(), c.bodies) << c.text;
     if (c.told.empty()) {
       EXPECT_EQ(diagnostics.text(), "");
     } else {
