@@ -245,10 +245,12 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   each("option", with_reader(read_option));
   each("default", with_reader(read_defaults));
   each("asset", with_reader(read_assets));
+  each("deformable", with_reader(find_flex_rods));
   each("worldbody", [&](const XmlElement* section) {
     xml.accept(section);
     read_body_contents(reader, section, Scope{});
   });
+  read_flexes(reader);
   each("contact", with_reader(read_contact));
   each("equality", with_reader(read_equality));
   each("tendon", with_reader(read_tendon));
@@ -265,8 +267,6 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
   for (const char* tag : {"visual", "statistic", "custom", "size"}) {
     each(tag, [&](const XmlElement* section) { xml.accept_all(section); });
   }
-  each("deformable",
-       [&](const XmlElement* section) { xml.not_simulated(section, "is not supported; it is left out"); });
   each("extension", [&](const XmlElement* section) {
     xml.accept(section);
     for (const XmlElement* plugin : xml.children(section, "plugin")) {

@@ -166,7 +166,7 @@ void read_childclass(Reader& reader, const XmlElement* element, Scope* scope) {
 
 void read_body(Reader& reader, const XmlElement* element, const Scope& outer) {
   XmlFiles& xml = reader.xml;
-  if (!xml.count(element)) return;
+  if (!xml.count(element) || take_flex_body(reader, element, outer)) return;
   xml.accept(element);
   Body body;
   body.where = xml.where(element);

@@ -189,6 +189,12 @@ void read_fixed_tendon(Reader& reader, const XmlElement* element, const std::str
   add_tendon(reader, std::move(tendon));
 }
 
+// Whether a raw flex of this name has become a rod.
+bool is_rod(const Reader& reader, const std::string& flex) {
+  return std::any_of(reader.flexes.begin(), reader.flexes.end(),
+                     [&](const Reader::Flex& f) { return f.name == flex; });
+}
+
 }  // namespace
 
 void read_equality(Reader& reader, const XmlElement* element) {
@@ -197,6 +203,10 @@ void read_equality(Reader& reader, const XmlElement* element) {
   for (const XmlElement* child : xml.children(element)) {
     const std::string tag = XmlFiles::tag(child);
     if (tag != "connect" && tag != "weld" && tag != "joint") {
+      if (tag == "flex" && is_rod(reader, xml.peek(child, "flex"))) {  // its edges have E A / L
+        xml.accept_all(child);
+        continue;
+      }
       if (tag == "tendon" || tag == "flex" || tag == "flexvert" || tag == "flexstrain" || tag == "distance") {
         xml.not_simulated(child, "is a kind of equality constraint that is not supported; it is left out");
       }

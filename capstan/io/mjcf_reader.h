@@ -7,6 +7,7 @@
 //   mjcf_body.cc      <worldbody>: bodies, frames, replicates, joints
 //   mjcf_geom.cc      shapes and sites
 //   mjcf_rod.cc       flexcomps of one dimension and cables
+//   mjcf_flex.cc      <flex dim="1">
 //   mjcf_contact.cc   solref/solimp to Material, pairs, excludes
 //   mjcf_coupling.cc  equality constraints and fixed tendons
 //   mjcf_actuator.cc  actuators
@@ -85,7 +86,23 @@ struct Reader {
   bool has_magnetic_field = false;                              // the file says one
   std::set<std::string> dropped_tendons;                        // present in the file, not simulated
 
-  // A body that MuJoCo makes of a cable: the edge of the rod, and where the body is in its frame.
+  // Raw flexes of one dimension, which are known before the bodies that are their points or twist.
+  struct Flex {
+    const XmlElement* element = nullptr;
+    std::string name;
+    std::vector<std::string> bodies;  // [vertices]
+    std::vector<Vec3> vertices;       // in their frames
+    bool closed = false;
+  };
+  std::vector<Flex> flexes;
+  std::set<std::string> flex_points, flex_twists;  // bodies that may be one
+  struct FlexPoint {
+    std::string parent;
+    double mass = 0;  // [kg]
+  };
+  std::map<std::string, FlexPoint> points;  // those that are one
+
+  // A body that MuJoCo makes of a rod: the edge of it, and where the body is in its frame.
   struct CableBody {
     std::string edge;
     Transform X_EdgeBody;
@@ -156,8 +173,24 @@ void read_flex_solid(Reader& reader, const XmlElement* element, const Scope& sco
 // mjcf_rod.cc
 void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope);
 void read_composite(Reader& reader, const XmlElement* element, const Scope& scope);
-// A body of a cable by the name of the edge, with what is said in the body's frame in that of the edge.
+// What a flexcomp and a flex have alike: section, elasticity, contact, colour. `rod` has its points already,
+// in the frame of its body; `what` it is, where it has no modulus. False with an error.
+bool read_flex_properties(Reader& reader, const XmlElement* element, double mass, const char* what,
+                          RodSpec* rod);
+// Edges between two held nodes are clamped, other held nodes pinned; on a body both are attachments.
+void hold(std::vector<int> held, const Source& where, const std::string& body, RodSpec* rod);
+std::vector<Transform> edge_frames(const RodSpec& rod);  // z along the edge, x = m1, in the middle
+// Whether elements are 0 1, 1 2, ..., without a gap, of n points.
+bool is_chain(const std::vector<double>& elements, int n, bool* closed);
+inline constexpr char kNoChain[] = "is no single chain of points 0 1, 1 2, ...; it is left out";
+// A body of a cable or a flex by the name of the edge, with what is said in the body's frame in that of the
+// edge.
 void name_edges(const Reader& reader, std::string* body, std::optional<Pose>* pose);
+
+// mjcf_flex.cc: before the bodies, for each of them (true: it is a part of a flex), and after them.
+void find_flex_rods(Reader& reader, const XmlElement* section);
+bool take_flex_body(Reader& reader, const XmlElement* element, const Scope& scope);
+void read_flexes(Reader& reader);
 
 // mjcf_contact.cc
 struct SolverMapping {

@@ -42,7 +42,28 @@ double second_moment_of(const RodSection& s) {  // the smaller one
   return std::max(s.width, s.height) * std::pow(std::min(s.width, s.height), 3) / 12;
 }
 
-// Edges between two held nodes are clamped, other held nodes pinned; on a body both are attachments.
+}  // namespace
+
+std::vector<Transform> edge_frames(const RodSpec& rod) {
+  const int n = static_cast<int>(rod.nodes.size()), edges = rod.closed ? n : n - 1;
+  std::vector<Transform> frames(edges);
+  Vec3 t = (rod.nodes[1] - rod.nodes[0]).normalized();
+  Vec3 normal = rod.director - rod.director.dot(t) * t;
+  if (normal.norm() < 1e-9) normal = frame_from_z(t).col(0);
+  for (int i = 0; i < edges; ++i) {
+    const Vec3 &a = rod.nodes[i], &b = rod.nodes[(i + 1) % n], next = (b - a).normalized();
+    // As the rod's sections go along it: by the shortest turn from edge to edge.
+    const Vec3 axis = cross(t, next);
+    if (axis.norm() > 1e-12)
+      normal = rotation_matrix(quat_exp(axis.normalized() * std::atan2(axis.norm(), t.dot(next)))) * normal;
+    t = next;
+    normal = (normal - normal.dot(t) * t).normalized();
+    frames[i].R << normal, cross(t, normal), t;
+    frames[i].p = 0.5 * (a + b);
+  }
+  return frames;
+}
+
 void hold(std::vector<int> held, const Source& where, const std::string& body, RodSpec* rod) {
   std::sort(held.begin(), held.end());
   held.erase(std::unique(held.begin(), held.end()), held.end());
@@ -71,6 +92,8 @@ void hold(std::vector<int> held, const Source& where, const std::string& body, R
   for (const int node : nodes) attach(node, -1);
   for (const int edge : edges) attach(-1, edge);
 }
+
+namespace {
 
 void set_contact(Reader& reader, const XmlElement* element, const GeomSpec& geom, RodSpec* rod) {
   rod->material = material_of(reader, element, geom);
@@ -111,7 +134,19 @@ int check_count(Reader& reader, const XmlElement* element, const char* attribute
 
 // --- flexcomp ----------------------------------------------------------------------------------------------
 
-enum class FlexType { grid, circle, direct };
+}  // namespace
+
+bool is_chain(const std::vector<double>& elements, int n, bool* closed) {
+  const int count = static_cast<int>(elements.size() / 2);
+  *closed = count == n && n > 2;
+  if (elements.size() % 2 != 0 || (count != n - 1 && !*closed)) return false;
+  for (int i = 0; i < count; ++i) {
+    if (elements[2 * i] != i || elements[2 * i + 1] != (i + 1) % n) return false;
+  }
+  return true;
+}
+
+namespace {
 
 // Points in the frame of the flexcomp; false with an error or a report.
 bool read_points(Reader& reader, const XmlElement* element, RodSpec* rod) {
@@ -151,16 +186,9 @@ bool read_points(Reader& reader, const XmlElement* element, RodSpec* rod) {
   }
   for (int i = 0; i < n; ++i)
     rod->nodes.push_back(scale.cwiseProduct(Vec3(given[3 * i], given[3 * i + 1], given[3 * i + 2])));
-  const int elements = static_cast<int>(chain.size() / 2);
-  rod->closed = elements == n && n > 2;
-  bool is_chain = chain.size() % 2 == 0 && (elements == n - 1 || rod->closed);
-  for (int i = 0; is_chain && i < elements; ++i)
-    is_chain = chain[2 * i] == i && chain[2 * i + 1] == (i + 1) % n;
-  if (!is_chain) {
-    xml.not_simulated(element, "is no single chain of points 0 1, 1 2, ...; it is left out");
-    return false;
-  }
-  return true;
+  if (is_chain(chain, n, &rod->closed)) return true;
+  xml.not_simulated(element, kNoChain);
+  return false;
 }
 
 std::vector<int> read_pins(Reader& reader, const XmlElement* element, int num_nodes) {
@@ -187,7 +215,8 @@ std::vector<int> read_pins(Reader& reader, const XmlElement* element, int num_no
   return pinned;
 }
 
-// The width of MuJoCo's first edge: across it and x, or z where the edge is along x (found by trial).
+// The width of MuJoCo's first edge: across it and x, or z where the edge is along x, in the frame of the body
+// that the points are in (found by trial).
 Vec3 first_director(const Vec3& tangent) {
   return cross(std::abs(tangent.x()) < 0.87 ? Vec3(Vec3::UnitX()) : Vec3(Vec3::UnitZ()), tangent);
 }
@@ -217,42 +246,24 @@ void read_elasticity(Reader& reader, const XmlElement* element, double radius, R
 
 }  // namespace
 
-void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope) {
+bool read_flex_properties(Reader& reader, const XmlElement* element, double mass, const char* what,
+                          RodSpec* rod) {
   XmlFiles& xml = reader.xml;
-  if (!xml.count(element)) return;
-  xml.accept(element);
-  RodSpec rod;
-  rod.where = xml.where(element);
-  rod.body = scope.body;
-  rod.name = reader.claim_name(Kind::body, element, scope.suffix, "rod");
-  if (xml.boolean(element, "rigid").value_or(false)) {
-    xml.not_simulated(element, "is rigid, which is not supported; it is left out");
-    return;
-  }
-  if (!read_points(reader, element, &rod)) return;
-  const double mass = xml.number(element, "mass").value_or(1);
   const double radius = xml.number(element, "radius").value_or(0.005);
-  read_elasticity(reader, element, radius, &rod);
-  if (!(mass > 0) || !(radius > 0) || !(area_of(rod.section) > 0)) {
+  read_elasticity(reader, element, radius, rod);
+  if (!(mass > 0) || !(radius > 0) || !(area_of(rod->section) > 0)) {
     xml.error(element,
-              fmt::format("rod '{}' has mass {:g} kg, radius {:g} m, section {:g} m^2", rod.name, mass,
-                          radius, area_of(rod.section)),
+              fmt::format("rod '{}' has mass {:g} kg, radius {:g} m, section {:g} m^2", rod->name, mass,
+                          radius, area_of(rod->section)),
               "write numbers above 0");
-    return;
+    return false;
   }
-  if (!(length_of(rod) > 0)) {
-    xml.error(element, fmt::format("rod '{}' has no length", rod.name), "move its points apart");
-    return;
+  if (!(length_of(*rod) > 0)) {
+    xml.error(element, fmt::format("rod '{}' has no length", rod->name), "move its points apart");
+    return false;
   }
-  rod.density = mass / (area_of(rod.section) * length_of(rod));
-  hold(read_pins(reader, element, static_cast<int>(rod.nodes.size())), rod.where, scope.body, &rod);
-  if (rod.young_modulus == 0) make_string(reader, element, "a flexcomp without young", &rod);
-
-  PoseSpec pose;
-  read_pose(reader, element, &pose);
-  const Transform X = scope.frame * to_transform(pose);
-  for (Vec3& node : rod.nodes) node = X * node;
-  rod.director = X.R * rod.director;
+  rod->density = mass / (area_of(rod->section) * length_of(*rod));
+  if (rod->young_modulus == 0) make_string(reader, element, what, rod);
 
   GeomSpec geom;
   if (const auto name = xml.text(element, "material")) geom.material = *name;
@@ -270,8 +281,8 @@ void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope
     xml.accept_attributes(child, {"internal", "activelayers", "passive"});
     contact = child;
   }
-  set_contact(reader, contact, geom, &rod);
-  if (!touches_itself) rod.mask_bits &= ~rod.group_bits;  // others see its group still
+  set_contact(reader, contact, geom, rod);
+  if (!touches_itself) rod->mask_bits &= ~rod->group_bits;  // others see its group still
   for (const XmlElement* child : xml.children(element, "edge")) {
     xml.accept(child);
     xml.not_simulated_unless_zero(child, "stiffness", "is not used: a rod's edges have E A / L");
@@ -280,8 +291,31 @@ void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope
   }
   for (const XmlElement* child : xml.children(element, "plugin"))
     xml.not_simulated(child, "is not supported");
-  xml.accept_attributes(
-      element, {"inertiabox", "group", "flatskin", "texcoord", "file", "mesh", "origin", "cellcount", "dof"});
+  xml.accept_attributes(element, {"group", "flatskin", "texcoord", "cellcount", "dof"});
+  return true;
+}
+
+void read_flex_rod(Reader& reader, const XmlElement* element, const Scope& scope) {
+  XmlFiles& xml = reader.xml;
+  if (!xml.count(element)) return;
+  xml.accept(element);
+  RodSpec rod;
+  rod.where = xml.where(element);
+  rod.body = scope.body;
+  rod.name = reader.claim_name(Kind::body, element, scope.suffix, "rod");
+  if (xml.boolean(element, "rigid").value_or(false)) {
+    xml.not_simulated(element, "is rigid, which is not supported; it is left out");
+    return;
+  }
+  if (!read_points(reader, element, &rod)) return;
+  PoseSpec pose;
+  read_pose(reader, element, &pose);
+  const Transform X = scope.frame * to_transform(pose);
+  for (Vec3& node : rod.nodes) node = X * node;
+  const double mass = xml.number(element, "mass").value_or(1);
+  if (!read_flex_properties(reader, element, mass, "a flexcomp without young", &rod)) return;
+  hold(read_pins(reader, element, static_cast<int>(rod.nodes.size())), rod.where, scope.body, &rod);
+  xml.accept_attributes(element, {"inertiabox", "file", "mesh", "origin"});
   reader.scene.rods.push_back(std::move(rod));
 }
 
@@ -370,33 +404,21 @@ bool read_cable_plugin(Reader& reader, const XmlElement* element, RodSpec* rod) 
 // The bodies that MuJoCo makes, as equalities name them: edge i, x along it from its first node.
 void name_bodies(Reader& reader, const XmlElement* element, const std::string& prefix, const Scope& scope,
                  const RodSpec& rod) {
-  const int edges = static_cast<int>(rod.nodes.size()) - 1;
-  Vec3 t = (rod.nodes[1] - rod.nodes[0]).normalized();
-  Vec3 normal = rod.director - rod.director.dot(t) * t;
-  if (normal.norm() < 1e-9) normal = frame_from_z(t).col(0);
+  const std::vector<Transform> frames = edge_frames(rod);
+  const int edges = static_cast<int>(frames.size());
   for (int i = 0; i < edges; ++i) {
-    const Vec3 span = rod.nodes[i + 1] - rod.nodes[i], next = span.normalized();
-    // As the rod's sections go along it: by the shortest turn from edge to edge.
-    const Vec3 axis = cross(t, next);
-    if (axis.norm() > 1e-12)
-      normal = rotation_matrix(quat_exp(axis.normalized() * std::atan2(axis.norm(), t.dot(next)))) * normal;
-    t = next;
-    normal = (normal - normal.dot(t) * t).normalized();
     const std::string name = prefix +
                              (i == 0           ? "B_first"
                               : i + 1 == edges ? "B_last"
                                                : fmt::format("B_{}", i)) +
                              scope.suffix;
-    Transform X_BodyCable;
-    X_BodyCable.R << t, normal, cross(t, normal);
-    X_BodyCable.p = rod.nodes[i];
-    reader.names.try_emplace({Kind::body, name}, reader.xml.where(element));
-    reader.world_pose[name] = reader.world_pose.at(scope.body) * X_BodyCable;
     Transform X_EdgeCable;  // an edge has z along it and its middle for origin
     X_EdgeCable.R.col(0) = Vec3::UnitZ();
     X_EdgeCable.R.col(1) = Vec3::UnitX();
     X_EdgeCable.R.col(2) = Vec3::UnitY();
-    X_EdgeCable.p = Vec3(0, 0, -0.5 * span.norm());
+    X_EdgeCable.p = Vec3(0, 0, -0.5 * (rod.nodes[i + 1] - rod.nodes[i]).norm());
+    reader.names.try_emplace({Kind::body, name}, reader.xml.where(element));
+    reader.world_pose[name] = reader.world_pose.at(scope.body) * frames[i] * X_EdgeCable;
     reader.cable_bodies[name] = {fmt::format("{}/{}", rod.name, i), X_EdgeCable};
   }
 }

@@ -278,8 +278,17 @@ void add_couple(const VecX& q, const Object& object, const Vec3& couple, VecX* i
     impulses->segment<3>(object.dof_begin + 3 * i) += cross(d, Vec3(node(i) - centre));
 }
 
+// Whether contacts of rods with a link act at arms of the end of the step, not the beginning: those with
+// trees that the world holds (problem/assemble_lean.cc).
+bool is_leant_on(const Model& model, int link) {
+  const Object& object = model.objects[model.links[link].object];
+  if (!object.is_tree()) return false;
+  const Link& root = model.links[object.link_begin];
+  return model.stages[root.stage_begin].type != StageType::free;
+}
+
 // Impulses of contacts on the dofs of objects beside trees, and whether nothing but contacts with what moves
-// acts on an object.
+// acts on an object, both sides of them at the arms of the beginning.
 void find_contact_impulses(const Problem& problem, const Contacts& contacts, const NewtonWorkspace& newton,
                            VecX* impulses, std::vector<char>* among_movers) {
   const Model& model = *problem.model;
@@ -287,10 +296,12 @@ void find_contact_impulses(const Problem& problem, const Contacts& contacts, con
   among_movers->assign(model.num_objects(), 1);
   for (const DofLaw& law : problem.dof_laws) (*among_movers)[model.dofs[law.dof].object] = 0;
   for (const ConstraintGroup& group : problem.groups) {
-    bool moves = group.contact_begin < group.contact_end;
+    bool moves = group.contact_begin < group.contact_end, is_leant = false;
     Vec6 f = Vec6::Zero();
     for (int i = group.contact_begin; i < group.contact_end; ++i) {
-      moves = moves && contacts.link_a[i] != 0 && contacts.link_b[i] != 0;
+      const int a = contacts.link_a[i], b = contacts.link_b[i];
+      moves = moves && a != 0 && b != 0;
+      is_leant = is_leant || (moves && (is_leant_on(model, a) || is_leant_on(model, b)));
       if (group.num_rows == 3) {
         f.head<3>() += newton.impulse[i];
       } else {
@@ -300,7 +311,8 @@ void find_contact_impulses(const Problem& problem, const Contacts& contacts, con
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const DofBlock& block = model.blocks[problem.parts[p].block];
       if (model.objects[block.object].is_tree()) continue;
-      if (!moves && !f.isZero(0)) (*among_movers)[block.object] = 0;
+      const bool is_rod = dynamic_cast<const Rod*>(model.objects[block.object].physics.get()) != nullptr;
+      if ((!moves || (is_rod && is_leant)) && !f.isZero(0)) (*among_movers)[block.object] = 0;
       if (group.contact_begin == group.contact_end) (*among_movers)[block.object] = 0;
       impulses->segment(block.dof_begin, block.size) +=
           problem.jacobian(group, problem.parts[p]).transpose() * f.head(group.num_rows);
@@ -322,10 +334,8 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
     correct_tangent(step, i, newton->v, motion);
-    // Where arms are not those of the beginning, the two sides of a contact have others; contacts of rods act
-    // at the end of the step (problem/assemble_lean.cc).
-    const bool is_rod = dynamic_cast<const Rod*>(step.model.objects[i].physics.get()) != nullptr;
-    const bool is_told = newton->islands.of_object[i] < 0 || (step.scheme.theta_vq == 1 && !is_rod);
+    // Where arms are not those of the beginning, the two sides of a contact have others.
+    const bool is_told = newton->islands.of_object[i] < 0 || step.scheme.theta_vq == 1;
     const Object& object = step.model.objects[i];
     const bool is_soft = dynamic_cast<const SoftBody*>(object.physics.get()) != nullptr;
     if (is_soft && !couples[i].isZero(0)) add_couple(step.state.q, object, couples[i], &impulses);

@@ -65,6 +65,11 @@ TEST_F(Mjcf, FlexcompsOfOtherForms) {
   EXPECT_DOUBLE_EQ(scene.rods[0].section.width, 0.06);
   expect_near(scene.rods[0].director, Vec3(0, 1, 0));  // of an edge along x, found by MuJoCo's deflections
   EXPECT_EQ(scene.rods[0].group_bits & scene.rods[0].mask_bits, 0u);
+  // Along y of the body it is another one, however the flexcomp came to lie there (MuJoCo's deflections,
+  // too).
+  scene = read_clean(rope("type='direct' point='0 0 0  1 0 0  2 0 0' element='0 1 1 2' euler='0 0 90'",
+                          "<elasticity young='1e6' section='box' sectionsize='0.03 0.01'/>"));
+  expect_near(scene.rods.at(0).director, Vec3(0, 0, 1));
 
   scene = read(rope("count='4 1 1'", ""));
   EXPECT_NE(diagnostics.text().find("a flexcomp without young is read as a rod of E ="), std::string::npos);

@@ -8,6 +8,7 @@
 
 #include "capstan/model/add_rod.h"
 #include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
 
 namespace capstan {
 namespace {
@@ -181,6 +182,54 @@ TEST(RodMomentum, AHoopRollsOn) {
       EXPECT_LE(left, 1);
     } else {
       EXPECT_LT(left, 0.9);
+    }
+  }
+}
+
+// Ropes, a ball, a box and a block of gel, none of them held, that a rope hits away from its middle.
+TEST(RodMomentum, ARodKeepsBothMomentaOfWhatItHits) {
+  const std::string rope =
+      "rods:\n  - {name: rope, line: {from: [-0.25, 0.05, 0], to: [0.25, 0.05, 0]}, edges: 30, diameter: "
+      "0.01, "
+      "young_modulus: 1e7, density: 1000, damping: {beta: 1e-3}, material: m}\n";
+  const auto shot = [](const char* shape, double speed) {
+    return fmt::format(
+        "bodies:\n  - {{name: shot, position: [0.1, 0.06, -0.05], shape: {{{}, mass: 0.05, material: m}},\n"
+        "     joint: {{type: free, initial_velocity: [3, 1, {}, 0, 20, 0]}}}}\n",
+        shape, speed);
+  };
+  const auto other = [](double speed) {
+    return fmt::format(
+        "  - {{name: other, line: {{from: [0.08, -0.2, -0.05], to: [0.12, 0.3, -0.05]}}, edges: 30, "
+        "diameter: "
+        "0.01, young_modulus: 1e7, density: 1000, damping: {{beta: 1e-3}}, velocity: [2, 1, {}], material: "
+        "m}}\n",
+        speed);
+  };
+  const std::string gel =
+      "soft_bodies:\n  - {name: gel, box: {size: [0.06, 0.06, 0.06], cells: [3, 3, 3]}, position: [0.1, "
+      "0.06, "
+      "-0.06], young_modulus: 5e4, poisson_ratio: 0.4, density: 500, velocity: [2, 1, 10], material: m}\n";
+  const std::string ball = "type: sphere, radius: 0.02", box = "type: box, size: [0.03, 0.05, 0.02]";
+  for (const std::string& text : {rope + other(20), rope + other(2), shot(ball.c_str(), 20) + rope,
+                                  shot(box.c_str(), 5) + rope, rope + gel}) {
+    for (const double dt : {0.001, 0.002, 0.005, 0.01}) {
+      SCOPED_TRACE(testing::Message() << text << dt);
+      Simulation run(
+          scene_of("options: {gravity: [0, 0, 0]}\nmaterials: [{name: m, friction: 0.5}]\n" + text), dt,
+          ContactLaw::coulomb);
+      const Mechanics before = calc_mechanics(run.model, run.state);
+      int contacts = 0;
+      while (run.state.time < 0.06) {
+        run.go(dt);
+        contacts += run.report.contacts;
+      }
+      const Mechanics after = calc_mechanics(run.model, run.state);
+      const Vec6 change = after.momentum - before.momentum;
+      EXPECT_GT(contacts, 0);
+      EXPECT_LT(relative(change.head<3>(), before.momentum.head<3>()), 1e-6);
+      EXPECT_LT(relative(change.tail<3>(), before.momentum.tail<3>()), 1e-6);
+      EXPECT_LT(after.total(), before.total());
     }
   }
 }
