@@ -10,6 +10,7 @@
 #include "capstan/io/picture.h"
 #include "capstan/io/recording_hdf5.h"
 #include "capstan/model/add_soft_body.h"
+#include "capstan/step/examine.h"
 
 namespace capstan::cli {
 namespace {
@@ -228,6 +229,16 @@ void print_summary(const LoadedScene& loaded, const StepOptions& step, const Sum
 
 }  // namespace
 
+// What 'capstan check' would warn of, in a line: a step of 2 s is not to go by in silence.
+static void tell_mistakes(const LoadedScene& loaded, const StepOptions& step) {
+  Diagnostics found;
+  examine(loaded.scene, loaded.model, step, &found);
+  if (found.list.empty()) return;
+  tell("{}\n", to_string(found.list[0]));
+  if (found.list.size() > 1)
+    tell("... and {} more that 'capstan check {}' tells\n", found.list.size() - 1, loaded.path);
+}
+
 int run(const RunOptions& options) {
   check_options(options);
   choose_step_options({}, options.dt, options.integrator);
@@ -267,6 +278,7 @@ int run(const RunOptions& options) {
   if (checkpoint.options.dt != dt_before && !options.resume.empty()) steps_taken = -1;
   if (options.duration) checkpoint.duration = *options.duration;
   const StepOptions& step = checkpoint.options;
+  if (options.resume.empty()) tell_mistakes(loaded, step);
   if (checkpoint.duration / step.dt > kMaxSteps) {
     throw UsageError(fmt::format("{:g} s in steps of {:g} s are {:.1e} steps; at most {:.0e} are possible",
                                  checkpoint.duration, step.dt, checkpoint.duration / step.dt, kMaxSteps));

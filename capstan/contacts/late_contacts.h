@@ -13,6 +13,12 @@
 // and gap_rate such that phi(v) is what it is at the end. The solver goes on from v, with the contacts it
 // had. One point of the world for both bodies: their common momentum is kept.
 //
+// A body that slides along a surface that is not convex, the inside of a bowl, ends deeper than the plane of
+// its contact tells, by way^2 / 2R. There the contact keeps its normal, and gap_rate tells the gap that it
+// ends with: in a step that leads along the chord its normal halves the turn of the way, and takes no energy
+// (that of the end would take the square of the turn). Without, laws that count what parts as v > 0 let go of
+// what follows the surface: at v^2 dt / 2R > 1/d balls left a drum through its wall.
+//
 // Rods are moved by their own forces, too, which collide() does not know of: thin ones may be on the other
 // side of each other at the end. Pairs with a part of an object that is not a tree, that go by more than they
 // are thick, are followed along their ways (contacts/meet.h) even if they are apart at the end.
@@ -34,6 +40,8 @@ namespace capstan {
 // tell: a rim that rolls gets deeper by as much in each step. Pairs are looked at for which turn and way make
 // a larger part possible.
 constexpr double kLateTolerance = 0.04, kLateGrowth = 0.05, kLateLook = 0.25;
+// Normals that are of one surface that bends: the least cosine between that of the beginning and of the end.
+constexpr double kOneSurface = 0.7;
 // Of that tolerance: who goes elsewhere by less than at the last look is not looked at again.
 constexpr double kOtherWay = 0.1;
 
@@ -70,6 +78,12 @@ struct LateWorkspace {
   std::vector<std::vector<ContactPoint>> points;  // of each block of pairs, for one thread at a time
   std::vector<ContactPoint> met, scratch;
   std::vector<int> points_end;  // [pairs] in its block
+  struct Bent {
+    int contact;
+    double rate;  // [m/s] by which its gap changes besides what it told
+  };
+  std::vector<Bent> bent;          // contacts of the beginning on surfaces that bend
+  std::vector<ContactPoint> left;  // of a pair, that are no such contacts
   Placement end;                // to be computed by the caller for these objects
 };
 LateWorkspace make_late_workspace(const Model& model);
@@ -107,7 +121,7 @@ bool find_late_pairs(const Model& model, const Placement& placement, const VecX&
                      LateWorkspace* workspace);
 
 // Adds the late contacts of these pairs at the placement `workspace->end`, in new groups. Whether there are
-// any. Their gap_rate has no drift yet.
+// any. Their gap_rate has no drift yet. Contacts of the beginning that got another gap_rate are in `bent`.
 bool add_late_contacts(const Model& model, const Placement& placement, double dt, const Threads& threads,
                        const CollisionWorkspace& collision, LateWorkspace* workspace, Contacts* contacts);
 

@@ -24,7 +24,7 @@ SdfGrid make_sdf_grid(std::shared_ptr<const TriangleMesh> mesh, int resolution) 
         fmt::format("the mesh of the signed-distance grid is not closed: {} of its triangle sides have no "
                     "single partner",
                     open),
-        "close the mesh and join its duplicate vertices, or use a surface_mesh");
+        "close the mesh and join its duplicate vertices, or give it the kind 'surface'");
   }
   const double volume = volume_properties(*bvh->mesh).volume;
   if (!(volume > 0)) {

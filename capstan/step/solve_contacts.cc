@@ -37,8 +37,22 @@ void move_to_end(const StepRun& run, const std::vector<int>& objects, const Thre
   });
 }
 
-// Looks where the velocities of the solver lead. True when contacts were withdrawn or late ones found: new
-// groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever the
+// Tells the problem of contacts whose gaps were found to bend. Whether there are any.
+bool take_bent_gaps(Workspace* w) {
+  w->bent_groups.clear();
+  for (const LateWorkspace::Bent& x : w->late.bent) {
+    w->problem.contacts[x.contact].bias.z() += x.rate;
+    const auto group = std::find_if(w->problem.groups.begin(), w->problem.groups.end(), [&](const ConstraintGroup& g) {
+      return g.contact_begin <= x.contact && x.contact < g.contact_end;
+    });
+    w->bent_groups.push_back(static_cast<int>(group - w->problem.groups.begin()));
+  }
+  reopen_islands(w->problem, w->bent_groups, &w->newton);
+  return !w->bent_groups.empty();
+}
+
+// Looks where the velocities of the solver lead. True when contacts were withdrawn, late ones found, or gaps of
+// others bend: new groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever the
 // scheme makes of it.
 bool revise_contacts(const StepRun& run, const StageScope& scope) {
   const Model& model = run.model;
@@ -53,8 +67,9 @@ bool revise_contacts(const StepRun& run, const StageScope& scope) {
   if (!any_late) return withdrawn;
   w.next.q = run.state.q;
   move_to_end(run, w.late.objects, scope.threads);
-  return add_late_contacts(model, w.motion.placement, dt, scope.threads, w.collision, &w.late, &w.contacts) ||
-         withdrawn;
+  const bool added =
+      add_late_contacts(model, w.motion.placement, dt, scope.threads, w.collision, &w.late, &w.contacts);
+  return take_bent_gaps(&w) || added || withdrawn;
 }
 
 // Trees whose turns are taken again where the answer leads: those held by constraints, and bodies of

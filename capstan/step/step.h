@@ -65,6 +65,7 @@ struct Workspace {
   std::vector<int> tied_trees;         // by rigid constraints
   std::vector<int> centered_trees;     // and those that touch something and spin fast: StepRun::center_turns
   std::vector<char> centered;          // [objects] scratch memory
+  std::vector<int> bent_groups;        // likewise: of contacts that bend (contacts/late_contacts.h)
   std::vector<int> turned;             // trees that turned by the mean of their velocities (step/balance.h)
   Contacts contacts;                   // of the last step, at its beginning; then those that came late
   AssemblyWorkspace assembly;
