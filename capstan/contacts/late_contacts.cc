@@ -17,8 +17,9 @@ namespace {
 constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64,
               kBentInBlock = 64;  // for one thread at a time
 
-// Of the tolerance, too: by how much a gap that bends must be less than its contact tells. At 1 ms a ball of r
-// 15 mm at 2 m/s in a drum of 0.2 m is 0.017 of it deeper in each step, and lost a tenth of its energy in 1.5 s.
+// Of the tolerance, too: by how much a gap that bends must be less than its contact tells. At 1 ms a ball of
+// r 15 mm at 2 m/s in a drum of 0.2 m is 0.017 of it deeper in each step, and lost a tenth of its energy
+// in 1.5 s.
 constexpr double kLateBend = 0.005;
 constexpr double kLatePatch = 0.5;  // of how deep a patch can be: it needs no late points up to there
 
@@ -170,8 +171,8 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   return known.late || !(known.any && known.plain ? is_known : is_foreseen);
 }
 
-// Contacts of the beginning of a pair learn the gap that they end with, if it is less than told(i) by more than
-// `growth`. Leaves in w->left the points of the end that are of no surface that one of them touches.
+// Contacts of the beginning of a pair learn the gap that they end with, if it is less than told(i) by more
+// than `growth`. Leaves in w->left the points of the end that are of no surface that one of them touches.
 template <class F>
 void bend_contacts(const Model& model, double dt, int shape_a, int shape_b, const Vec3& way, double growth,
                    const F& told, const Contacts& contacts, LateWorkspace* w) {
@@ -347,8 +348,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     };
     const Vec3 way = (shift(link_a) + shift(link_b)) / (link_a == 0 || link_b == 0 ? 1 : 2);
     const auto tell = [&](int i) {
-      return contacts->distance[i] + dt * (speed(contacts->p_WC[i], contacts->normal[i]) + contacts->gap_rate[i] -
-                                           contacts->drift_rate[i]);
+      return contacts->distance[i] + dt * (speed(contacts->p_WC[i], contacts->normal[i]) +
+                                           contacts->gap_rate[i] - contacts->drift_rate[i]);
     };
     if (!points.empty() && bends(model.shapes[a], model.shapes[b])) {
       w->left.assign(points.begin(), points.end());

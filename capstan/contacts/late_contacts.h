@@ -84,7 +84,7 @@ struct LateWorkspace {
   };
   std::vector<Bent> bent;          // contacts of the beginning on surfaces that bend
   std::vector<ContactPoint> left;  // of a pair, that are no such contacts
-  Placement end;                // to be computed by the caller for these objects
+  Placement end;                   // to be computed by the caller for these objects
 };
 LateWorkspace make_late_workspace(const Model& model);
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/free_body.h"
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/momentum.h"
-#include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/dynamics/offset_body.h"

@@ -282,6 +282,14 @@ ConvexHull make_convex_hull(const std::vector<Vec3>& points, double angle_tolera
     }
     hull.faces.push_back(face);
   }
+  if (hull.vertices.size() < 4 || hull.faces.size() < 4) {  // what lies in one plane was merged: all of it
+    throw InputError(
+        {},
+        fmt::format("the {} points of the convex hull are so flat that no solid is left (thickness {} m, "
+                    "length {} m)",
+                    points.size(), spread.thickness, spread.length),
+        "give the shape a thickness, or use a thin box");
+  }
   complete_adjacency(&hull);
   return hull;
 }

@@ -34,7 +34,9 @@ double Assembler::soft_weight(const ModelConstraint& c, int row) const {
   return sum;
 }
 
-bool Assembler::is_midway() const { return moves_along_mean(motion.scratch->scheme); }
+bool Assembler::is_midway() const {
+  return moves_along_mean(motion.scratch->scheme);
+}
 
 // The laws of a constraint between joints or links. A rigid one anticipates the curvature of its path, the
 // part of the gap at the end of the step that J v does not tell: taken from the velocities before the step,
@@ -45,8 +47,8 @@ bool Assembler::is_midway() const { return moves_along_mean(motion.scratch->sche
 //
 // Where positions move along the mean of both velocities, rows are those of the place half-way, q0 + dt/2 v0,
 // and J v is what the constraint's rate at the end of the step, zero, was there: by as much below zero as the
-// velocity before the step is above it, so that impulses along J do no work. The bend of the first half of the
-// way tells how much.
+// velocity before the step is above it, so that impulses along J do no work. The bend of the first half of
+// the way tells how much.
 Vec6 Assembler::calc_curvature(const ConstraintGroup& group, const ModelConstraint& c, const VecX& v) const {
   const Vec6 before = calc_gap(model, c, state.q, motion.placement),
              ahead = calc_gap(model, c, w.q_ahead, w.ahead), way = dt * problem.calc_motion(group, v);
@@ -239,7 +241,8 @@ void move_ties_midway(const StepData& data, const VecX& v, const StageScope& sco
   Assembler a{model, data.state, data.input, data.motion, data.contacts, problem->dt, w, *problem, scope};
   a.rows_at = &w.ahead;
   w.q_ahead = data.state.q;
-  calc_placement_ahead(model, w.constrained_objects, data.state.q, v, problem->dt / 2, &w.q_ahead, &w.ahead, true);
+  calc_placement_ahead(model, w.constrained_objects, data.state.q, v, problem->dt / 2, &w.q_ahead, &w.ahead,
+                       true);
   for (const ConstraintGroup& group : problem->groups) {
     if (!is_centered(model, group)) continue;
     bool moves = false;

@@ -40,7 +40,7 @@ void calc_contact_forces(const Workspace& w, std::vector<ContactForce>* forces) 
       f.shape_a = contacts.shape_a[i];
       f.shape_b = contacts.shape_b[i];
       f.p_W = contacts.p_WC[i];
-      f.normal_W = contacts.normal[i];
+      f.normal_W = R.col(2);  // where the step took it from (problem/assemble_lean.cc)
       f.distance = contacts.distance[i];
       f.kind = contacts.kind[i];
       f.area = contacts.material[i].area;

@@ -42,18 +42,18 @@ bool take_bent_gaps(Workspace* w) {
   w->bent_groups.clear();
   for (const LateWorkspace::Bent& x : w->late.bent) {
     w->problem.contacts[x.contact].bias.z() += x.rate;
-    const auto group = std::find_if(w->problem.groups.begin(), w->problem.groups.end(), [&](const ConstraintGroup& g) {
-      return g.contact_begin <= x.contact && x.contact < g.contact_end;
-    });
+    const auto group = std::find_if(
+        w->problem.groups.begin(), w->problem.groups.end(),
+        [&](const ConstraintGroup& g) { return g.contact_begin <= x.contact && x.contact < g.contact_end; });
     w->bent_groups.push_back(static_cast<int>(group - w->problem.groups.begin()));
   }
   reopen_islands(w->problem, w->bent_groups, &w->newton);
   return !w->bent_groups.empty();
 }
 
-// Looks where the velocities of the solver lead. True when contacts were withdrawn, late ones found, or gaps of
-// others bend: new groups of contacts are then the last ones. Laws of contact take v for the motion of the step, whatever the
-// scheme makes of it.
+// Looks where the velocities of the solver lead. True when contacts were withdrawn, late ones found, or gaps
+// of others bend: new groups of contacts are then the last ones. Laws of contact take v for the motion of the
+// step, whatever the scheme makes of it.
 bool revise_contacts(const StepRun& run, const StageScope& scope) {
   const Model& model = run.model;
   const double dt = run.options.dt;

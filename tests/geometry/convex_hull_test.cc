@@ -141,5 +141,21 @@ TEST(ConvexHull, NamesWhatIsWrong) {
   EXPECT_EQ(message({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}), "");
 }
 
+// Thicker than what counts as flat, but all of it lies in one plane as faces are merged: a hull without a vertex
+// ended the program.
+TEST(ConvexHullErrors, WhatIsTooFlatForASolid) {
+  for (const double thickness : {1e-9, 1e-8, 1e-7, 1e-6}) {
+    const std::vector<Vec3> points = {Vec3(0, 0, 0), Vec3(0.1, 0, 0), Vec3(0, 0.1, 0), Vec3(0, 0, thickness)};
+    try {
+      const ConvexHull hull = make_convex_hull(points, 1e-6);
+      EXPECT_GE(hull.vertices.size(), 4u) << thickness;
+      EXPECT_GT(thickness, 1e-9);
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("flat"), std::string::npos) << error.what();
+      EXPECT_LT(thickness, 1e-6);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace capstan

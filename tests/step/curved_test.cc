@@ -51,8 +51,8 @@ Scene ball_in(const Shape& shape, const Vec3& position, const Vec3& velocity, bo
   return scene;
 }
 
-// At 2 m/s it is deeper by up to 1 mm in a step of 10 ms than the plane of its contact tells. A stranger's ball
-// left the drum through its wall at 5 ms. 0.035 v^2 / 0.185 = 0.757 N.
+// At 2 m/s it is deeper by up to 1 mm in a step of 10 ms than the plane of its contact tells. A stranger's
+// ball left the drum through its wall at 5 ms. 0.035 v^2 / 0.185 = 0.757 N.
 TEST(Curved, ABallRunsRoundInADrum) {
   const auto ring = ring_mesh(kDrum, kDrum + 0.03, 0.03, 720);
   const Shape shapes[] = {SurfaceMesh{ring}, SignedDistanceMesh{ring, 64}};
@@ -92,8 +92,8 @@ TEST(Curved, ABallRollsRoundInADrum) {
         outermost = std::max(outermost, std::hypot(s.state.q[0], s.state.q[2]) + kRadius);
       }
       const double speed = s.state.v.head<3>().norm();
-      std::printf("drum with friction, %s, %g ms: %.3f mm deep, %.4f m/s\n", spins ? "rolls" : "slides", 1e3 * dt,
-                  1e3 * (outermost - kDrum), speed);
+      std::printf("drum with friction, %s, %g ms: %.3f mm deep, %.4f m/s\n", spins ? "rolls" : "slides",
+                  1e3 * dt, 1e3 * (outermost - kDrum), speed);
       EXPECT_LT(outermost - kDrum, 0.02 * kRadius);
       EXPECT_NEAR(speed, spins ? 2 : 10.0 / 7, 0.03 + 3 * dt);
     }
@@ -126,8 +126,8 @@ TEST(Curved, ABallCirclesInABowl) {
       }
       const double kinetic = 0.5 * 0.035 * v.squaredNorm(),
                    lost = (start - calc_mechanics(s.model, s.state).total()) / kinetic;
-      std::printf("bowl, %g m/s downwards, %g ms: %.3f mm deep, %.1f %% of the energy lost\n", upwards, 1e3 * dt,
-                  1e3 * deepest, 1e2 * lost);
+      std::printf("bowl, %g m/s downwards, %g ms: %.3f mm deep, %.1f %% of the energy lost\n", upwards,
+                  1e3 * dt, 1e3 * deepest, 1e2 * lost);
       EXPECT_LT(deepest, 0.02 * kRadius);
       EXPECT_NEAR(lost, 0, 0.03);
     }

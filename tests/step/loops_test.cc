@@ -94,8 +94,8 @@ TEST(Loops, KeepTheirEnergy) {
   }
 }
 
-// Midpoint takes loops, and the momenta of what they hold, half-way through the step: what is lost of the energy,
-// and the error of the motion, fall at least with the square of the step.
+// Midpoint takes loops, and the momenta of what they hold, half-way through the step: what is lost of the
+// energy, and the error of the motion, fall at least with the square of the step.
 TEST(Loops, AreOfSecondOrderWithMidpoint) {
   for (const char* const name : {"four_bar", "slider_crank"}) {
     const auto run = [&](double dt, double* angle) {

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "capstan/io/read.h"
+#include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
@@ -58,6 +59,27 @@ double acceleration(Simulation run) {
   const double before = run.state.v[8], at = run.state.time;
   run.go(0.2);
   return -(run.state.v[8] - before) / (run.state.time - at);
+}
+
+// What hangs from both sides presses straight down on the peg, however fast the wire runs: forces are told
+// along the normals that the step had, those of its end.
+TEST(RodPulley, TheForceOnThePegPointsDown) {
+  for (const double dt : {0.01, 0.005, 0.002}) {
+    Simulation run = wire_over("fixed", 0.02, dt);
+    run.go(0.2);
+    Vec3 sum = Vec3::Zero();
+    std::vector<ContactForce> forces;
+    while (run.state.time < 0.4) {
+      run.go(dt);
+      calc_contact_forces(run.workspace, &forces);
+      for (const ContactForce& f : forces)
+        sum += run.model.shapes[f.shape_a].name == "wheel_cylinder" ? Vec3(f.force_W()) : Vec3(-f.force_W());
+    }
+    std::printf("wire at %.2f m/s, %g ms: force on it %.4f across, of what is up\n", -run.state.v[8],
+                1e3 * dt, sum.x() / sum.z());
+    EXPECT_GT(sum.z(), 0);
+    EXPECT_LT(std::abs(sum.x()), 0.004 * sum.z()) << dt;
+  }
 }
 
 // Without friction nothing brakes it; with friction, the tensions differ by exp(mu pi).
