@@ -141,8 +141,8 @@ TEST(ConvexHull, NamesWhatIsWrong) {
   EXPECT_EQ(message({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}), "");
 }
 
-// Thicker than what counts as flat, but all of it lies in one plane as faces are merged: a hull without a vertex
-// ended the program.
+// Thicker than what counts as flat, but all of it lies in one plane as faces are merged: a hull without a
+// vertex ended the program.
 TEST(ConvexHullErrors, WhatIsTooFlatForASolid) {
   for (const double thickness : {1e-9, 1e-8, 1e-7, 1e-6}) {
     const std::vector<Vec3> points = {Vec3(0, 0, 0), Vec3(0.1, 0, 0), Vec3(0, 0.1, 0), Vec3(0, 0, thickness)};
