@@ -21,6 +21,9 @@ constexpr int kLatePairsInBlock = 16, kPairsToLookAt = 256, kMoversInBlock = 64,
 // r 15 mm at 2 m/s in a drum of 0.2 m is 0.017 of it deeper in each step, and lost a tenth of its energy
 // in 1.5 s.
 constexpr double kLateBend = 0.005;
+// [rad] by which a contact turns the way of a ball that came along its surface. (Of what has several
+// contacts, one would add to what another one gave.)
+constexpr double kGentleTurn = 0.1;
 constexpr double kLatePatch = 0.5;  // of how deep a patch can be: it needs no late points up to there
 
 // [m] of overlap of a pair that is left alone now.
@@ -39,10 +42,10 @@ bool bends(const ModelShape& a, const ModelShape& b) {
   return !(is_convex(a.collider.type) && is_convex(b.collider.type)) && !has_patch(a, b);
 }
 
-Vec3 point_velocity(const Model& model, const Placement& placement, const LateWorkspace& w, int link,
+Vec3 point_velocity(const Model& model, const Placement& placement, const std::vector<Vec6>& twists, int link,
                     const Vec3& p_W) {
   if (link == 0) return Vec3::Zero();
-  const Vec6& V = w.V[link];
+  const Vec6& V = twists[link];
   return V.tail<3>() + cross(V.head<3>(), Vec3(p_W - placement.origin[model.links[link].object]));
 }
 
@@ -171,11 +174,14 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   return known.late || !(known.any && known.plain ? is_known : is_foreseen);
 }
 
-// Contacts of the beginning of a pair learn the gap that they end with, if it is less than told(i) by more
-// than `growth`. Leaves in w->left the points of the end that are of no surface that one of them touches.
-template <class F>
-void bend_contacts(const Model& model, double dt, int shape_a, int shape_b, const Vec3& way, double growth,
-                   const F& told, const Contacts& contacts, LateWorkspace* w) {
+// Contacts of the beginning of a pair learn the gap that they end with, if it is less than told(i). What came
+// along the normal at came(i) [m/s] < 0 goes off by no more, else it would gain energy. Leaves in
+// w->left the points of the end that this does not keep apart, or of a surface that none of the contacts
+// touches.
+template <class F, class G>
+void bend_contacts(const Model& model, double dt, int shape_a, int shape_b, const Vec3& way, double tolerance,
+                   const F& told, const G& came, const Contacts& contacts, LateWorkspace* w) {
+  const double growth = kLateBend * tolerance;
   const auto first = std::ssize(w->bent);
   std::erase_if(w->left, [&](const ContactPoint& point) {
     int nearest = -1;
@@ -188,7 +194,11 @@ void bend_contacts(const Model& model, double dt, int shape_a, int shape_b, cons
     });
     if (nearest < 0) return false;
     if (!(point.distance < std::min(told(nearest), 0.0) - growth)) return true;
-    const double rate = (point.distance - told(nearest)) / dt;
+    const double wanted = (point.distance - told(nearest)) / dt,
+                 most = std::min(0.0, came(nearest) - contacts.gap_rate[nearest]),
+                 rate = std::max(wanted, most);
+    if (dt * (rate - wanted) > kLateGrowth * tolerance && point.distance < -tolerance) return false;
+    if (rate == 0) return true;
     const auto known = std::find_if(w->bent.begin() + first, w->bent.end(),
                                     [&](const LateWorkspace::Bent& x) { return x.contact == nearest; });
     if (known == w->bent.end()) {
@@ -340,8 +350,8 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     const int a = collision.shape[w->pairs[k].a], b = collision.shape[w->pairs[k].b];
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     const auto speed = [&](const Vec3& p, const Vec3& normal) {
-      return normal.dot(point_velocity(model, placement, *w, link_b, p) -
-                        point_velocity(model, placement, *w, link_a, p));
+      return normal.dot(point_velocity(model, placement, w->V, link_b, p) -
+                        point_velocity(model, placement, w->V, link_a, p));
     };
     const auto shift = [&](int link) -> Vec3 {
       return link == 0 ? Vec3::Zero() : Vec3(w->end.X_WL[link].p - placement.X_WL[link].p);
@@ -353,7 +363,15 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     };
     if (!points.empty() && bends(model.shapes[a], model.shapes[b])) {
       w->left.assign(points.begin(), points.end());
-      bend_contacts(model, dt, a, b, way, kLateBend * tolerance, tell, *contacts, w);
+      const bool is_ball = model.shapes[a].collider.type == ColliderType::sphere ||
+                           model.shapes[b].collider.type == ColliderType::sphere;
+      const auto came = [&](int i) {
+        const Vec3& p = contacts->p_WC[i];
+        const Vec3 u = point_velocity(model, placement, collision.V_led, link_b, p) -
+                       point_velocity(model, placement, collision.V_led, link_a, p);
+        return std::min(contacts->normal[i].dot(u), is_ball ? -kGentleTurn * u.norm() : 0.0);
+      };
+      bend_contacts(model, dt, a, b, way, tolerance, tell, came, *contacts, w);
       points = w->left;
     }
     double deepest = 0;
