@@ -24,8 +24,10 @@ Corners keep_behind(const Vec3& m, const Vec3& q, const Corners& from) {
   for (int i = 0; i < from.size; ++i) {
     const Vec3 &last = from.p[(i == 0 ? from.size : i) - 1], &p = from.p[i];
     const double before = m.dot(last - q), now = m.dot(p - q);
-    if ((now > 0) != (before > 0)) kept.p[kept.size++] = last + before / (before - now) * (p - last);
-    if (now <= 0) kept.p[kept.size++] = p;
+    // What is convex but for round-off may cross the line more than twice.
+    if ((now > 0) != (before > 0) && kept.size < kMostCorners)
+      kept.p[kept.size++] = last + before / (before - now) * (p - last);
+    if (now <= 0 && kept.size < kMostCorners) kept.p[kept.size++] = p;
   }
   return kept;
 }
@@ -41,7 +43,7 @@ bool collide_faces(const Collider& A, const Transform& X_WA, const Collider& B, 
                    double margin, Manifold* manifold) {
   manifold->size = 0;
   const Vec3 n_A = outward(A, X_WA), n_B = outward(B, X_WB);
-  if (!(n_A.dot(n_B) < 0)) return false;
+  if (!(n_A.dot(n_B) < -kLeastFacing)) return false;
   const Vec3 n = (n_A - n_B).normalized();
   Corners corners;
   for (const Vec3& v : A.vertex) corners.p[corners.size++] = X_WA * v;

@@ -9,8 +9,9 @@
 // of both insides. A manifold is the corners of what lies over each other. Where nothing does, it is the
 // distance of the triangles, if each is in front of the other.
 //
-// Faces whose normals are less than a right angle apart show each other their sides or backs and never touch:
-// other faces of the same solids do.
+// Faces whose normals are less than 114 degrees apart show each other their sides or backs and never touch:
+// other faces of the same solids do. (Of two blocks on each other, sides at right angles overlap by the
+// sliver that the blocks do, and would be as deep there as a block is wide.)
 #pragma once
 
 #include "capstan/geometry/collider.h"
@@ -18,6 +19,9 @@
 #include "capstan/math/transform.h"
 
 namespace capstan {
+
+// Cosine of the angle from opposite, 66 degrees, from which on faces do not face each other.
+inline constexpr double kLeastFacing = 0.4;
 
 bool are_faces(const Collider& A, const Collider& B);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "capstan/geometry/face_contact.h"
+
 namespace capstan {
 namespace {
 
@@ -304,7 +306,7 @@ void share_normal_of_part(const PatchSide& a, const PatchSide& b, PatchWorkspace
   const Vec3 n_a = a.X_W.R.col(2), n_b = b.X_W.R.col(2);
   if (!is_triangle(*a.field)) return share_normal(-n_b, w);
   if (!is_triangle(*b.field)) return share_normal(n_a, w);
-  const double part = std::min(1.0, -n_a.dot(n_b) / kFacing);
+  const double part = std::min(1.0, (-n_a.dot(n_b) - kLeastFacing) / (kFacing - kLeastFacing));
   if (!(part > 0)) return w->polygons.clear();
   share_normal((n_a - n_b).normalized(), w);
   for (PatchPolygon& polygon : w->polygons) {

@@ -1,4 +1,5 @@
 // Soft bodies that touch each other over patches: against the fields of rigid boxes, and against arithmetic.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "capstan/step/contact_forces.h"
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
 
 namespace capstan {
 namespace {
@@ -330,6 +332,55 @@ TEST(SoftOnSoft, PointsWhereNotBothAskForPatches) {
       EXPECT_EQ(c.material[i].area > 0, both);
       EXPECT_NE(model.shapes[c.shape_a[i]].collider.solid, model.shapes[c.shape_b[i]].collider.solid);
     }
+  }
+}
+
+// A stranger's stack, whose sides are in line: sides at right angles overlapped by the sliver that the blocks
+// sink in, were as deep there as a block is wide, and threw the stack apart; with other blocks the program
+// ended.
+TEST(SoftOnSoft, BlocksInLineStandOnEachOther) {
+  for (const double gap : {0.0, 0.001}) {
+    std::string text = R"(
+materials: [{name: gel, contact: patch, elastic_modulus: 1e6, friction: 0.5}]
+soft_bodies:
+  - name: low
+    box: {size: [0.3, 0.12, 0.04], cells: [6, 3, 1]}
+    position: [0, 0, 0.02]
+    young_modulus: 1e5
+    density: 1000
+    damping: {beta: 0.01}
+    material: gel
+    fixed: [{box: {centre: [0, 0, -0.02], size: [1, 1, 0.001]}}]
+)";
+    for (int i = 0; i < 3; ++i)
+      text += fmt::format(R"(
+  - name: block{}
+    box: {{size: [0.1, 0.1, 0.05], cells: [3, 3, 2]}}
+    position: [0, 0, {}]
+    young_modulus: 1e5
+    density: 1000
+    damping: {{beta: 0.01}}
+    material: gel
+)",
+                          i, 0.065 + 0.05 * i + gap * (i + 1));
+    Simulation s(scene_of(text), 0.005, ContactLaw::coulomb);
+    double energy = calc_mechanics(s.model, s.state).total();
+    const double start = energy;
+    while (s.state.time < 0.5) {
+      s.go(0.005);
+      const double now = calc_mechanics(s.model, s.state).total();
+      EXPECT_LT(now, energy + 1e-3 * start) << s.state.time;
+      energy = now;
+    }
+    double load = 0;
+    std::vector<ContactForce> forces;
+    calc_contact_forces(s.workspace, &forces);
+    for (const ContactForce& f : forces) {
+      const bool a = s.model.shapes[f.shape_a].name.starts_with("low"),
+                 b = s.model.shapes[f.shape_b].name.starts_with("low");
+      if (a != b) load += (a ? 1 : -1) * f.force_W().z();
+    }
+    EXPECT_NEAR(load, 3 * 0.5 * 9.81, 0.1 * 3 * 0.5 * 9.81) << gap;
   }
 }
 
