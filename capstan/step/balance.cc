@@ -11,6 +11,16 @@ namespace {
 // What acts on a tree: nothing, constraints within it, or others as well.
 enum : char { kFree, kInner, kOuter };
 
+// Whether both sides of a tie are links of one tree, though their points are apart by round-off, and with
+// them what the root does to them.
+bool is_within_a_tree(const Model& model, const ConstraintGroup& group) {
+  if (group.constraint < 0) return false;
+  const ModelConstraint& c = model.constraints[group.constraint];
+  if (c.type == ConstraintType::coupler) return false;
+  const int a = model.bodies[c.body_a].link, b = model.bodies[c.body_b].link;
+  return a != 0 && b != 0 && model.links[a].object == model.links[b].object;
+}
+
 void find_tree_kinds(const Problem& problem, std::vector<char>* kinds) {
   const Model& model = *problem.model;
   std::vector<char>& tree_kind = *kinds;
@@ -30,7 +40,8 @@ void find_tree_kinds(const Problem& problem, std::vector<char>* kinds) {
       const int n = root_dofs_end(tree) - model.trees[tree].dof_begin;
       if (tree_kind[tree] == kOuter) continue;
       const double* J = problem.jacobians.data() + problem.parts[p].jacobian;
-      const bool moved = std::any_of(J, J + n * group.num_rows, [](double x) { return x != 0; });
+      const bool moved = !is_within_a_tree(model, group) &&
+                         std::any_of(J, J + n * group.num_rows, [](double x) { return x != 0; });
       tree_kind[tree] = std::max(tree_kind[tree], moved ? char{kOuter} : char{kInner});
     }
   }
