@@ -365,11 +365,12 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
       w->left.assign(points.begin(), points.end());
       const bool is_ball = model.shapes[a].collider.type == ColliderType::sphere ||
                            model.shapes[b].collider.type == ColliderType::sphere;
+      const double goes = (w->ways[w->pairs[k].b].centre - w->ways[w->pairs[k].a].centre).norm() / dt;
       const auto came = [&](int i) {
         const Vec3& p = contacts->p_WC[i];
         const Vec3 u = point_velocity(model, placement, collision.V_led, link_b, p) -
                        point_velocity(model, placement, collision.V_led, link_a, p);
-        return std::min(contacts->normal[i].dot(u), is_ball ? -kGentleTurn * u.norm() : 0.0);
+        return std::min(contacts->normal[i].dot(u), is_ball ? -kGentleTurn * goes : 0.0);
       };
       bend_contacts(model, dt, a, b, way, tolerance, tell, came, *contacts, w);
       points = w->left;
