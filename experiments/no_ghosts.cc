@@ -213,7 +213,7 @@ Result no_ghosts(const Run& run) {
       "Drake; "
       "[random meetings](meetings.md) has pairs of shapes that pass and hit each other. Stiction tolerance "
       "and sigma "
-      "are those of the papers, 1e-4 m/s and 1e-3, the defaults 1e-6 m/s and 1e-4. Times are of the "
+      "are those of the papers, 1e-4 m/s and 1e-3, the defaults 1e-6 m/s and 1e-5. Times are of the "
       "processor, on a "
       "machine that other programs share.");
   return result;

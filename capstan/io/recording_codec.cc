@@ -233,9 +233,9 @@ Bytes encode_header(const RecordingHeader& h) {
   for (const std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) out.put(*text);
   out.put(h.fingerprint);
   const StepOptions& o = h.options;
-  for (const double x :
-       {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta, o.newton.relative_tolerance,
-        o.newton.absolute_tolerance, o.sleep.speed, o.sleep.time, h.duration, o.contact.recovery_speed}) {
+  for (const double x : {o.dt, o.contact.sigma.value_or(0), o.contact.beta, o.contact.constraint_beta,
+                         o.newton.relative_tolerance, o.newton.absolute_tolerance, o.sleep.speed,
+                         o.sleep.time, h.duration, o.contact.recovery_speed}) {
     out.put(x);
   }
   for (const int x : {static_cast<int>(o.integrator), static_cast<int>(o.contact.law),
@@ -273,18 +273,18 @@ RecordingHeader decode_header(const Bytes& bytes) {
   for (std::string* text : {&h.scene_name, &h.file, &h.version, &h.yaml}) *text = in.text();
   h.fingerprint = in.get<std::uint64_t>();
   StepOptions& o = h.options;
-  for (double* x :
-       {&o.dt, &o.contact.sigma, &o.contact.beta, &o.contact.constraint_beta, &o.newton.relative_tolerance,
-        &o.newton.absolute_tolerance, &o.sleep.speed, &o.sleep.time, &h.duration}) {
+  double sigma = 0;
+  for (double* x : {&o.dt, &sigma, &o.contact.beta, &o.contact.constraint_beta, &o.newton.relative_tolerance,
+                    &o.newton.absolute_tolerance, &o.sleep.speed, &o.sleep.time, &h.duration}) {
     *x = in.get<double>();
     if (!std::isfinite(*x) || *x < 0)
       throw std::runtime_error(fmt::format("an option of the step is {}", *x));
   }
+  if (sigma > 0) o.contact.sigma = sigma;
   o.contact.recovery_speed = in.get<double>();
   if (std::isnan(o.contact.recovery_speed) || o.contact.recovery_speed < 0)
     throw std::runtime_error(fmt::format("an option of the step is {}", o.contact.recovery_speed));
-  for (const double x :
-       {o.dt, o.contact.sigma, o.contact.beta, o.contact.constraint_beta, o.contact.recovery_speed}) {
+  for (const double x : {o.dt, o.contact.beta, o.contact.constraint_beta, o.contact.recovery_speed}) {
     if (x == 0) throw std::runtime_error("an option of the step is 0");
   }
   const auto integer = [&in](int least, int most) {

@@ -28,7 +28,7 @@ void tidy_options(Options* o) {
   const Options plain;
   if (!(o->fluid_density > 0) && !(o->fluid_viscosity > 0)) o->wind = plain.wind;
   if (traits(o->contact.law).has_own_normal_law) o->contact.normal_law = plain.contact.normal_law;
-  if (!traits(o->contact.law).has_sigma) o->contact.sigma = plain.contact.sigma;
+  if (!traits(o->contact.law).has_sigma) o->contact.sigma.reset();
   if (!o->sleep.on) o->sleep = plain.sleep;
 }
 

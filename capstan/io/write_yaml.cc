@@ -579,7 +579,7 @@ std::string write_yaml(const Scene& scene, const std::map<const TriangleMesh*, s
   if (contact.normal_law != plain.contact.normal_law) {
     options.add("normal_law", traits(contact.normal_law).name);
   }
-  options.scalar("sigma", contact.sigma, plain.contact.sigma)
+  options.scalar("sigma", contact.sigma)
       .scalar("beta", contact.beta, plain.contact.beta)
       .scalar("constraint_beta", contact.constraint_beta, plain.contact.constraint_beta)
       .scalar("recovery_speed", contact.recovery_speed, plain.contact.recovery_speed)

@@ -8,7 +8,7 @@ namespace capstan {
 namespace {
 
 constexpr int kTreesInBlock = 64, kGroupsInBlock = 4;  // for one thread at a time
-constexpr double kOfSigma = 0.01;                      // for contacts of what is not rigid
+constexpr double kMostSigma = 1e-6;                    // for contacts of what is not rigid
 
 }  // namespace
 
@@ -254,7 +254,8 @@ void Assembler::set_contact_law(int i, const Mat3& R, const Mat36& X, const Vec3
   in.dt = dt;
   // Parts of rods and soft bodies are light for what loads them: they would creep.
   const bool is_light = !is_tree(contacts.link_a[i]) || !is_tree(contacts.link_b[i]);
-  in.sigma = is_light && model.options.follow_paths ? kOfSigma * o.sigma : o.sigma;
+  in.sigma = acting_sigma(o);
+  if (is_light && model.options.follow_paths) in.sigma = std::min(in.sigma, kMostSigma);
   in.beta = o.beta;
   in.recovery_speed = o.recovery_speed;
   problem.contacts[i] = make_contact(o.law, o.normal_law, in);

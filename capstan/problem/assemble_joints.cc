@@ -28,7 +28,7 @@ ScalarLaw Assembler::make_limit(double phi, double W) const {
 ScalarLaw Assembler::make_dry_friction(double force, double W) const {
   ScalarLaw law;
   law.mass = 1 / std::max(W, 1e-18);
-  law.R = problem.options.sigma / law.mass;
+  law.R = acting_sigma(problem.options) / law.mass;
   law.upper = dt * force;
   law.lower = -law.upper;
   return law;

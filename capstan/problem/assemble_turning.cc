@@ -60,7 +60,7 @@ void Assembler::set_turning_law(int i, int back, double sign, const Mat6& W, con
   in.friction = turns ? (rolls ? m.rolling_friction : m.torsional_friction) / arm : 0;
   in.stiction_tolerance = m.stiction_tolerance;
   in.w_t = turns ? arm * arm * w_turn : 1;
-  in.sigma = o.sigma;
+  in.sigma = acting_sigma(o);
   in.bias =
       arm *
       select(Vec3(R.transpose() * (surface_spin(contacts.shape_b[i]) - surface_spin(contacts.shape_a[i]))));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
 namespace capstan {
 
@@ -38,13 +39,15 @@ struct ContactLawTraits {
   bool lags = false;                // friction is bounded by a normal impulse that is known before the solve
   bool finds_bounds = false;        // the solver finds these bounds (solvers/coulomb.cc)
   bool has_sigma = true;            // friction is regularized by the mass at the contact (sigma)
+  double sigma = 1e-5;              // where none is given: that of contacts, and of dry friction in joints
   bool is_projection = false;       // impulses are projections to the cone: complementarity can be measured
 };
 
 constexpr ContactLawTraits traits(ContactLaw law) {
   switch (law) {
     case ContactLaw::sap:
-      return {.name = "sap", .has_own_normal_law = true, .glides = true, .is_projection = true};
+      return {
+          .name = "sap", .has_own_normal_law = true, .glides = true, .sigma = 1e-4, .is_projection = true};
     case ContactLaw::lagged:
       return {.name = "lagged", .lags = true, .has_sigma = false};
     case ContactLaw::similar:
@@ -76,7 +79,7 @@ inline constexpr auto kNormalLawNames = law_names<NormalLaw>();
 struct ContactOptions {
   ContactLaw law = ContactLaw::coulomb;
   NormalLaw normal_law = NormalLaw::hunt_crossley;
-  double sigma = 1e-4;           // R_t = sigma w (Castro et al., SAP, eq. 30, which has 1e-3)
+  std::optional<double> sigma;   // R_t = sigma w (Castro et al., SAP, eq. 30, which has 1e-3); else the law's
   double beta = 1.0;             // near-rigid period of contacts over dt (eq. 29)
   double constraint_beta = 0.1;  // the same of limits, welds, couplers, ...
   double recovery_speed = 1;     // [m/s or rad/s] errors of position are undone no faster (laws/recovery.h)
@@ -86,6 +89,10 @@ struct ContactOptions {
 // That which acts: the law's own, or the one that was asked for.
 constexpr NormalLaw acting_normal_law(const ContactOptions& options) {
   return traits(options.law).has_own_normal_law ? NormalLaw::kelvin_voigt : options.normal_law;
+}
+
+constexpr double acting_sigma(const ContactOptions& options) {
+  return options.sigma.value_or(traits(options.law).sigma);
 }
 
 }  // namespace capstan

@@ -128,7 +128,7 @@ ContactData make_impact(const Problem& problem, int i, double before, double aft
   d.mu_xx = from.mu_xx, d.mu_xy = from.mu_xy, d.mu_yy = from.mu_yy;
   const double mu = std::max(from.mu_xx, from.mu_yy);
   d.least_slip = std::max(mu, 1e-3) * kSmallestStictionTolerance;
-  d.slip_rate = problem.options.sigma / mass.x() * mu * mu;
+  d.slip_rate = acting_sigma(problem.options) / mass.x() * mu * mu;
   Law::set_bound(mass.z() * (after - before), &d);
   return d;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "capstan/math/rotation.h"
 #include "capstan/step/contact_forces.h"
@@ -67,6 +68,30 @@ TEST(Contact, AnInclineHoldsBelowTheFrictionAngleAndSlidesAboveIt) {
       }
     }
   }
+}
+
+// Pressed down by a hundred times its weight a box creeps at the rate of docs/laws.md: w_t is 4/m at the
+// corners of a cube, n0 a quarter of the load. The default is that of the law where the scene has none.
+TEST(Contact, WhatBearsALoadCreepsBySigma) {
+  constexpr double kDt = 0.01, kLoad = 1000, kPart = 0.5, kFriction = 0.05;
+  Scene scene = box_on_plane(kFriction, 1e6);
+  scene.options.gravity = Vec3(kPart * kFriction * kLoad, 0, -kLoad);
+  const auto creep = [&](ContactLaw law, std::optional<double> sigma) {
+    Simulation run(scene, kDt, law);
+    run.options.contact.sigma = sigma;
+    run.options.newton.relative_tolerance = 1e-12;
+    run.go(0.5);
+    return run.state.v[0];
+  };
+  const double by_sigma = kFriction * kLoad * kDt * kPart, of_soft_norm = 1 / std::sqrt(1 - kPart * kPart);
+  for (const ContactLaw law : {ContactLaw::regularized_lagged, ContactLaw::coulomb}) {
+    for (const double sigma : {1e-4, 1e-5})
+      EXPECT_NEAR(creep(law, sigma), sigma * by_sigma * of_soft_norm, 0.01 * sigma * by_sigma);
+    EXPECT_EQ(creep(law, {}), creep(law, 1e-5));
+    EXPECT_NEAR(creep(law, 1e-7), 1e-6 * kPart * of_soft_norm, 1e-8);  // the stiction tolerance
+  }
+  EXPECT_NEAR(creep(ContactLaw::sap, 1e-4), 1e-4 * by_sigma, 5e-6 * by_sigma);
+  EXPECT_EQ(creep(ContactLaw::sap, {}), creep(ContactLaw::sap, 1e-4));
 }
 
 // Braking from 1 m/s: the first-order scheme stops after v^2 / 2 mu g - v dt / 2. Sap and similar lose a
