@@ -24,6 +24,8 @@ constexpr double kLateBend = 0.005;
 // [rad] by which a contact turns the way of a ball that came along its surface. (Of what has several
 // contacts, one would add to what another one gave.)
 constexpr double kGentleTurn = 0.1;
+// Normals that are of one surface that bends: the least cosine between that of the beginning and of the end.
+constexpr double kOneSurface = 0.7;
 constexpr double kLatePatch = 0.5;  // of how deep a patch can be: it needs no late points up to there
 
 // [m] of overlap of a pair that is left alone now.

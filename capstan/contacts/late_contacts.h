@@ -17,7 +17,9 @@
 // its contact tells, by way^2 / 2R. There the contact keeps its normal, and gap_rate tells the gap that it
 // ends with: in a step that leads along the chord its normal halves the turn of the way, and takes no energy
 // (that of the end would take the square of the turn). Without, laws that count what parts as v > 0 let go of
-// what follows the surface: at v^2 dt / 2R > 1/d balls left a drum through its wall.
+// what follows the surface: at v^2 dt / 2R > 1/d balls left a drum through its wall. It goes off along that
+// normal no faster than it came, else it would gain energy; balls, in gentle turns, follow the surface
+// further.
 //
 // Rods are moved by their own forces, too, which collide() does not know of: thin ones may be on the other
 // side of each other at the end. Pairs with a part of an object that is not a tree, that go by more than they
@@ -40,8 +42,6 @@ namespace capstan {
 // tell: a rim that rolls gets deeper by as much in each step. Pairs are looked at for which turn and way make
 // a larger part possible.
 constexpr double kLateTolerance = 0.04, kLateGrowth = 0.05, kLateLook = 0.25;
-// Normals that are of one surface that bends: the least cosine between that of the beginning and of the end.
-constexpr double kOneSurface = 0.7;
 // Of that tolerance: who goes elsewhere by less than at the last look is not looked at again.
 constexpr double kOtherWay = 0.1;
 
