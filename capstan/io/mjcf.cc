@@ -224,6 +224,12 @@ void check_static_shapes(Reader& reader) {
   }
 }
 
+// What a file has of its own comes before what it attaches, as MuJoCo has it, though bodies are read first.
+template <class T>
+void move_to_end(std::size_t count, std::vector<T>* list) {
+  std::rotate(list->begin(), list->begin() + static_cast<std::ptrdiff_t>(count), list->end());
+}
+
 void read_scene_file(Reader& reader, const XmlElement* root) {
   XmlFiles& xml = reader.xml;
   Scene& scene = reader.scene;
@@ -251,12 +257,22 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
     read_body_contents(reader, section, Scope{});
   });
   read_flexes(reader);
+  const std::size_t attached[] = {scene.tendons.size(),        scene.actuators.size(),
+                                  reader.control_slots.size(), scene.constraints.size(),
+                                  scene.sensors.size(),        scene.keyframes.size()};
   each("contact", with_reader(read_contact));
   each("equality", with_reader(read_equality));
   each("tendon", with_reader(read_tendon));
   each("actuator", with_reader(read_actuators));
   each("sensor", with_reader(read_sensors));
   fix_mocap_with_planes(reader);
+  move_to_end(attached[0], &scene.tendons);
+  move_to_end(attached[1], &scene.actuators);
+  move_to_end(attached[2], &reader.control_slots);
+  move_to_end(attached[3], &scene.constraints);
+  move_to_end(attached[4], &scene.sensors);
+  for (std::size_t i = 0; i < scene.tendons.size(); ++i)
+    reader.tendon_index[scene.tendons[i].name] = static_cast<int>(i);
   each("keyframe", [&](const XmlElement* section) {
     xml.accept(section);
     for (const XmlElement* child : xml.children(section, "key")) {
@@ -264,6 +280,7 @@ void read_scene_file(Reader& reader, const XmlElement* root) {
       read_key(reader, child);
     }
   });
+  move_to_end(attached[5], &scene.keyframes);
   for (const char* tag : {"visual", "statistic", "custom", "size"}) {
     each(tag, [&](const XmlElement* section) { xml.accept_all(section); });
   }

@@ -6,6 +6,7 @@
 
 #include "capstan/io/mjcf_reader.h"
 #include "capstan/math/rotation.h"
+#include "capstan/model/mocap.h"
 
 namespace capstan::mjcf {
 
@@ -195,6 +196,13 @@ bool is_rod(const Reader& reader, const std::string& flex) {
                      [&](const Reader::Flex& f) { return f.name == flex; });
 }
 
+// Whether a body is a mocap body.
+bool leads(const Scene& scene, const std::string& name) {
+  const auto body =
+      std::find_if(scene.bodies.begin(), scene.bodies.end(), [&](const Body& b) { return b.name == name; });
+  return body != scene.bodies.end() && !body->joints.empty() && is_mocap(body->joints.front());
+}
+
 }  // namespace
 
 void read_equality(Reader& reader, const XmlElement* element) {
@@ -232,6 +240,10 @@ void read_equality(Reader& reader, const XmlElement* element) {
                         : tag == "weld"  ? read_weld(reader, child, suffix, &constraint)
                                          : read_joint_coupling(reader, child, suffix, &constraint);
       if (!good) continue;
+      // What leads a robot by a mocap body counts on being held softly.
+      if (!constraint.soft &&
+          (leads(reader.scene, constraint.body_a) || leads(reader.scene, constraint.body_b)))
+        constraint.soft = SoftReference{};
       name_edges(reader, &constraint.body_a, &constraint.pose_a);
       name_edges(reader, &constraint.body_b, &constraint.pose_b);
       reader.scene.constraints.push_back(std::move(constraint));

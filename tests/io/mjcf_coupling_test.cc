@@ -34,9 +34,18 @@ TEST_F(Mjcf, EqualityConnectAndWeld) {
   EXPECT_EQ(scene.constraints[0].body_b, "world");
   expect_near(scene.constraints[0].pose_a->position, Vec3(4, 5, 6));
   expect_near(scene.constraints[0].pose_b->position, Vec3(1, 2, 3));
+  EXPECT_FALSE(scene.constraints[0].soft);
   scene = read_clean(bodies + "<equality><weld site1='s' site2='t'/></equality>");
   EXPECT_EQ(scene.constraints[0].body_a, "a");
   expect_near(scene.constraints[0].pose_a->position, Vec3(1, 2, 3));
+  // What is led by a mocap body is held as softly as MuJoCo has it by default.
+  const std::string led =
+      "<worldbody><body name='m' mocap='true'/><body name='b'><freejoint/><geom size='.1'/>"
+      "</body></worldbody><equality><weld body1='m' body2='b'";
+  scene = read_clean(led + "/></equality>");
+  EXPECT_EQ(scene.constraints[0].soft->solref, (std::array<double, 2>{0.02, 1}));
+  scene = read_clean(led + " solref='0.1 1'/></equality>");
+  EXPECT_EQ(scene.constraints[0].soft->solref, (std::array<double, 2>{0.1, 1}));
   scene = read_clean(bodies +
                      "<equality><joint joint1='j' joint2='k' polycoef='1 2'/><joint joint1='j'/></equality>");
   EXPECT_EQ(scene.constraints[0].type, ConstraintType::coupler);

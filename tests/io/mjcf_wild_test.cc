@@ -136,7 +136,8 @@ TEST_F(Mjcf, AttachedModels) {
   const Scene scene = read_clean(R"(<asset><model name="hand" file="hand.xml"/></asset><worldbody>
     <body name="arm" pos="1 0 0"><joint name="j"/><geom size=".1"/>
       <frame pos="0 0 2" euler="0 0 90"><attach model="hand" body="palm" prefix="left_"/></frame></body></worldbody>
-    <actuator><position joint="left_f" kp="3"/></actuator>)");
+    <actuator><position name="own" joint="left_f" kp="3"/></actuator>
+    <keyframe><key name="k" ctrl="1 2"/></keyframe>)");
   ASSERT_EQ(scene.bodies.size(), 3u);
   const Body& palm = scene.bodies[1];
   EXPECT_EQ(palm.name, "left_palm");
@@ -147,8 +148,11 @@ TEST_F(Mjcf, AttachedModels) {
   EXPECT_EQ(scene.bodies[2].joints.at(0).name, "left_f");
   EXPECT_EQ(scene.bodies[2].joints[0].limits.at(0).upper, 1);  // radians, as its own file says
   ASSERT_EQ(scene.actuators.size(), 2u);                       // that of joint 'o' stays behind
-  EXPECT_EQ(scene.actuators[0].name, "left_mf");
-  EXPECT_EQ(scene.actuators[1].joint, "left_f");
+  // What is of the file comes first, as MuJoCo has it.
+  EXPECT_EQ(scene.actuators[0].name, "own");
+  EXPECT_EQ(scene.actuators[1].name, "left_mf");
+  EXPECT_EQ(scene.keyframes.at(0).control.at("own"), 1);
+  EXPECT_EQ(scene.keyframes.at(0).control.at("left_mf"), 2);
   ASSERT_EQ(scene.sensors.size(), 1u);
   EXPECT_EQ(scene.sensors[0].site, "left_tip");
   EXPECT_TRUE(scene.constraints.empty());
