@@ -15,7 +15,12 @@
 // up to the third order in dt, and what sticks slips by the same, with the sign turned, as
 // assemble_sticking.cc has it for n0 and r0. A rope that is heavy for its tension gets back what its forces
 // take (physics/rod_swing.cc): there normals and arms go less far, by the share s, and 1 - 2 s takes the
-// place of -1. Free bodies keep the arms of the beginning, for the sake of angular momentum.
+// place of -1.
+//
+// Free bodies keep the arms of the beginning where nothing ties the rod, whose angular momentum is then kept
+// (step/relinearize.h). A rod that is tied to something has none that is kept: its forces, at the end of the
+// step, brake it by dt v x F, and a free body at whose arms of the end they act gets that back. A drum in
+// space with a cord wound on it, tied at both ends, stopped within half a second at 5 ms.
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/physics/rod.h"
 #include "capstan/problem/assembler.h"
@@ -75,12 +80,20 @@ Assembler::Lean Assembler::calc_lean(int i) const {
   lean.normal = sign * (n + share * dt * (turning + curving)).normalized();
   lean.gap_rate =
       told * dt * ((0.5 - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
-  if (body != 0 && !is_free(body)) {
+  if (body != 0 && (!is_free(body) || is_tied(model.links[carrier].object))) {
     lean.shift = share * dt * (u + cross(turn, r));
     lean.of_sticking = 1 - 2 * share;
     lean.gap_rate += share * dt * (n.dot(inward) - turning.dot(u));
   }
   return lean;
+}
+
+bool Assembler::is_tied(int object) const {
+  return std::any_of(model.constraints.begin(), model.constraints.end(), [&](const ModelConstraint& c) {
+    if (c.type == ConstraintType::coupler) return false;
+    const int a = model.bodies[c.body_a].link, b = model.bodies[c.body_b].link;
+    return (a != 0 && model.links[a].object == object) || (b != 0 && model.links[b].object == object);
+  });
 }
 
 bool Assembler::is_free(int link) const {

@@ -1,4 +1,5 @@
 #include "capstan/dynamics/motion_batch.h"
+#include "capstan/physics/rod.h"
 #include "capstan/problem/assembler.h"
 
 namespace capstan {
@@ -34,6 +35,8 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
       const Vec3 r = p_W - motion.placement.origin[tree_of(link)];
       m.acceleration = A.tail<3>() + cross(Vec3(A.head<3>()), r) + cross(m.turn, Vec3(m.V.tail<3>()));
     }
+  } else if (link != 0 && is_rod(link)) {  // edges turn with what they are wound on
+    m.turn = motion.velocity.V[link].head<3>();
   }
   if (model.shapes[shape].has_moving_surface) {
     const ModelShape& s = model.shapes[shape];
@@ -46,6 +49,10 @@ Assembler::SurfaceMotion Assembler::surface_motion(int link, int shape, const Ve
     m.V.tail<3>() += u;
   }
   return m;
+}
+
+bool Assembler::is_rod(int link) const {
+  return dynamic_cast<const Rod*>(model.objects[model.links[link].object].physics.get()) != nullptr;
 }
 
 // Whether a link is a free body that carries no others.
@@ -101,7 +108,14 @@ Vec3 Assembler::wander(int shape, int link, const Vec3& p_W, const Vec3& normal,
   if (!is_ball && type != ColliderType::capsule && type != ColliderType::cylinder) return Vec3::Zero();
   const Transform X_WS = link == 0 ? s.X_LS : motion.placement.X_WL[link] * s.X_LS;
   const Vec3 arm = p_W - X_WS.p, axis = X_WS.R.col(2);
-  if (type == ColliderType::ellipsoid) return s.collider.size.mean() * cross(w_W, normal);
+  if (type == ColliderType::ellipsoid) {
+    // The point with the outward normal n is D^2 n / |D n|.
+    const Vec3 squares = s.collider.size.cwiseAbs2(), n = X_WS.R.transpose() * normal,
+               turn = X_WS.R.transpose() * cross(w_W, normal);
+    const double length = std::sqrt(n.dot(squares.cwiseProduct(n)));
+    const Vec3 p = squares.cwiseProduct(n) / length;
+    return X_WS.R * (squares.cwiseProduct(turn) - p * p.dot(turn)) / length;
+  }
   if (is_ball) return arm.norm() * cross(w_W, normal);
   const Vec3 across = cross(axis, normal);  // its length is the sine of the tilt
   const double tilt = across.norm();
