@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "capstan/dynamics/center_momentum.h"
@@ -273,7 +274,7 @@ Motion make_motion(const Model& model) {
   s.q = VecX::Zero(model.num_positions);
   s.M = VecX::Zero(model.pattern.num_values());
   for (VecX* x : {&s.v, &s.v_vq, &s.a, &s.tau, &s.inverse, &s.external, &s.m, &s.m_trial, &s.v_trial, &s.dv,
-                  &s.M_dv, &s.turn, &s.v_free, &s.centering}) {
+                  &s.M_dv, &s.turn, &s.v_free, &s.centering, &s.v_balanced, &s.balancing}) {
     *x = VecX::Zero(nv);
   }
   s.turns_freely.assign(model.trees.size(), FreeTurn::none);
@@ -334,7 +335,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
       calc_velocity(model, motion->placement, state.v, &motion->velocity, b.link_begin, b.link_end);
     }
     solve_momentum_balance(model, state, dt, scheme, b, motion);
-    if (moves_along_mean(scheme)) b.of(s.v_free) = b.of(motion->v_star);
+    b.of(s.v_free) = b.of(motion->v_star);
     if (!model.options.conserve_momentum || !b.of(motion->v_star).allFinite()) return;
     b.of(s.external) += b.of(s.tau);
     const Placement& at_forces = scheme.theta > 0 ? s.placement : motion->placement;
@@ -412,6 +413,10 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
     motion->converged = motion->converged && w.converged;
   }
   for (const MotionBatch& b : s.batches) {
+    if (!all_are(scope.unchanged, b)) {
+      b.of(s.v_balanced) = b.of(motion->v_star);
+      b.of(s.balancing).setZero();
+    }
     if (moves_along_mean(scheme) && !all_are(scope.unchanged, b))
       b.of(s.centering) = b.of(motion->v_star) - b.of(s.v_free);
     motion->iterations = std::max(motion->iterations, b.iterations);
@@ -436,6 +441,51 @@ void balance_after_constraints(const Model& model, const State& state, double dt
                    scheme.theta > 0 ? s.placement : motion->placement, s.external, dt, scheme.theta_vq,
                    &s.momentum, v);
   forget_placement(model, tree, s);
+}
+
+void begin_balancing(const Model& model, int tree, Motion* motion) {
+  Scratch& s = *motion->scratch;
+  const Tree& t = model.trees[tree];
+  const auto of_tree = [&](auto& x) { return x.segment(t.dof_begin, t.num_dofs()); };
+  of_tree(s.balancing) = of_tree(s.v_free) - of_tree(s.v_balanced);
+  for (VecX* x : {&motion->v_star, &s.v_balanced}) of_tree(*x) += of_tree(s.balancing);
+}
+
+double balance_touched(const Model& model, const State& state, double dt, const Scheme& scheme, int tree,
+                       const VecX& v, Motion* motion) {
+  Scratch& s = *motion->scratch;
+  const Tree& t = model.trees[tree];
+  const auto of_tree = [&](auto& x) { return x.segment(t.dof_begin, t.num_dofs()); };
+  const auto of_root = [&](auto& x) {
+    return x.segment(t.dof_begin, model.links[t.link_begin].dof_end - t.dof_begin);
+  };
+  of_tree(s.dv) = of_tree(v) - of_tree(s.v_balanced);
+  multiply_A(model, *motion, tree, s.dv, &s.M_dv);
+  of_root(s.dv) = of_root(s.external) + of_root(s.M_dv) / dt;
+  of_tree(s.v_trial) = of_tree(v);
+  balance_momentum(model, tree, state, motion->placement, motion->velocity,
+                   scheme.theta > 0 ? s.placement : motion->placement, s.dv, dt, scheme.theta_vq, &s.momentum,
+                   &s.v_trial);
+  forget_placement(model, tree, s);
+  of_tree(s.dv) = of_tree(s.v_trial) - of_tree(v);
+  const auto norm = [&](const VecX& x) {
+    multiply_A(model, *motion, tree, x, &s.M_dv);
+    return std::sqrt(std::max(0.0, of_tree(x).dot(of_tree(s.M_dv))));
+  };
+  double mass = 0;
+  for (int l = t.link_begin; l < t.link_end; ++l) mass += model.links[l].mass;
+  const double change = norm(s.dv), speed = norm(v) + dt * model.options.gravity.norm() * std::sqrt(mass);
+  if (!(change > kSettledBalance * speed)) return 0;
+  for (VecX* x : {&motion->v_star, &s.v_balanced, &s.balancing}) of_tree(*x) += of_tree(s.dv);
+  return change / speed;
+}
+
+void forget_balancing(const Model& model, int tree, Motion* motion) {
+  Scratch& s = *motion->scratch;
+  const Tree& t = model.trees[tree];
+  const auto of_tree = [&](auto& x) { return x.segment(t.dof_begin, t.num_dofs()); };
+  for (VecX* x : {&motion->v_star, &s.v_balanced}) of_tree(*x) -= of_tree(s.balancing);
+  of_tree(s.balancing).setZero();
 }
 
 namespace {

@@ -60,6 +60,7 @@ struct Motion::Scratch {
   VecX m, m_trial, v_trial, dv;        // residuals and steps
   VecX M_dv;                           // in calc_residual
   VecX v_free, centering;              // where m(v) = 0, and v* less that (center_momentum.h)
+  VecX v_balanced, balancing;          // v* without bounces, and what that was changed by (center_momentum.h)
   std::vector<FreeTurn> turns_freely;  // [trees] and by how much more than its impulses (free_turn.h): g
   VecX turn;                           // [dofs]
   std::vector<Spinner> spinners;       // [trees]

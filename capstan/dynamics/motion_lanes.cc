@@ -299,6 +299,7 @@ void balance(const Model& model, const State& state, double dt, const Scheme& sc
   take_step(model, *forces[0], dt, scheme, s, &t, lengths, &is_good);
   for (int lane = 0; lane < 4; ++lane) (*is_left)[lane] = (*is_left)[lane] || !is_good[lane];
   store_lanes(fours(t.v), t.num_dofs, to(t, *is_left, &motion->v_star, first_dof(model)));
+  store_lanes(fours(t.v), t.num_dofs, to(t, *is_left, &s.v_free, first_dof(model)));
   store_lanes(fours(t.tau), t.num_dofs, to(t, *is_left, &s.tau, first_dof(model)));
   if (!model.options.conserve_momentum) return;
   store_lanes(fours(t.external), t.num_dofs, to(t, *is_left, &s.external, first_dof(model)));

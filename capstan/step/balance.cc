@@ -49,6 +49,21 @@ void find_tree_kinds(const Problem& problem, std::vector<char>* kinds) {
 
 }  // namespace
 
+void find_touched_trees(const Problem& problem, const StageScope& scope, std::vector<int>* trees) {
+  const Model& model = *problem.model;
+  trees->clear();
+  if (!model.options.conserve_momentum) return;
+  for (int t = 0; t < static_cast<int>(model.trees.size()); ++t) {
+    if (model.trees[t].link_end > model.trees[t].link_begin + 1 && conserves_momentum(model, t) &&
+        !scope.is_asleep(t))
+      trees->push_back(t);
+  }
+  if (trees->empty()) return;
+  thread_local std::vector<char> tree_kind;
+  find_tree_kinds(problem, &tree_kind);
+  std::erase_if(*trees, [&](int t) { return tree_kind[t] != kOuter; });
+}
+
 void balance_trees(const Problem& problem, const State& state, const Scheme& scheme, const StageScope& scope,
                    std::span<const char> is_reused, Motion* motion, VecX* v, std::vector<int>* turned) {
   const Model& model = *problem.model;

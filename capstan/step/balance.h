@@ -10,6 +10,10 @@
 
 namespace capstan {
 
+// Floating trees of several links on which constraints with others act, or with the world: their momentum is
+// balanced while the problem is solved (dynamics/center_momentum.h).
+void find_touched_trees(const Problem& problem, const StageScope& scope, std::vector<int>* trees);
+
 // Trees on which only constraints between their own links act (limits, self-contact, loops) keep their
 // momentum exactly: v of their roots is corrected. Bodies that nothing acts on turn by the mean of their
 // angular velocities, where the scheme moves positions along the new ones (dynamics/lone_turn.h): `turned`

@@ -5,6 +5,7 @@
 #include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/problem/ties_midway.h"
+#include "capstan/step/balance.h"
 
 namespace capstan {
 namespace {
@@ -202,6 +203,47 @@ void StepRun::center_turns(const NewtonOptions& newton, const StageScope& scope)
   }
 }
 
+void StepRun::begin_balance(const StageScope& scope) {
+  find_touched_trees(w.problem, scope, &w.touched_trees);
+  if (moves_along_mean(scheme)) {  // those in loops have a balance of their own
+    std::erase_if(w.touched_trees, [&](int t) {
+      return std::find(w.tied_trees.begin(), w.tied_trees.end(), t) != w.tied_trees.end();
+    });
+  }
+  for (const int tree : w.touched_trees) {
+    if (!scope.is_unchanged(tree)) begin_balancing(model, tree, &w.motion);
+  }
+}
+
+void StepRun::balance_momenta(const NewtonOptions& newton, const StageScope& scope) {
+  constexpr int kMostPasses = 8;
+  constexpr double kContraction = 0.7;
+  if (newton.rough) return;
+  double last = kInfinity;
+  for (int pass = 0; pass < kMostPasses && !w.touched_trees.empty(); ++pass) {
+    w.centered.assign(model.objects.size(), 0);
+    double most = 0;
+    for (const int tree : w.touched_trees) {
+      if (w.newton.is_reused[tree] != 0) continue;
+      const double change = balance_touched(model, state, options.dt, scheme, tree, w.newton.v, &w.motion);
+      w.centered[tree] = change > 0;
+      most = std::max(most, change);
+    }
+    if (most == 0) return;
+    if (!(most <= kContraction * last)) {  // it turns too far in a step
+      for (const int tree : w.touched_trees) {
+        if (w.newton.is_reused[tree] != 0) continue;
+        forget_balancing(model, tree, &w.motion);
+        w.centered[tree] = 1;
+      }
+      w.touched_trees.clear();
+    }
+    reopen_objects(w.problem, w.centered, &w.newton);
+    solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
+    last = most;
+  }
+}
+
 bool StepRun::solve_contacts() {
   const StageScope scope = this->scope();
   const StepData data{state, input, w.motion, w.contacts};
@@ -209,6 +251,7 @@ bool StepRun::solve_contacts() {
   add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
   w.problem.deadline = &deadline;
   deadline.check();
+  begin_balance(scope);
   if (options.rigid.is_on) {
     report.times.assemble += watch.lap();
     solve_rigid();
@@ -227,6 +270,7 @@ bool StepRun::solve_contacts() {
   begin_relinearization(state, &w.relinearize);
   report.solver = solve_newton(w.problem, newton, scope.threads, &w.newton, w.assembly.reused_groups);
   center_turns(newton, scope);
+  balance_momenta(newton, scope);
   relinearize_objects(newton, scope);
   report.times.solve += watch.lap();
   for (int revisions = 0;;) {
@@ -257,6 +301,7 @@ bool StepRun::solve_contacts() {
       solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
     }
     center_turns(newton, scope);
+    balance_momenta(newton, scope);
     relinearize_objects(newton, scope);
     report.times.solve += watch.lap();
   }

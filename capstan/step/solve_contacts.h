@@ -48,6 +48,10 @@ struct StepRun {
   void center_turns(const NewtonOptions& newton, const StageScope& scope);
   // The same of their momenta, with schemes that move positions along mean velocities.
   void center_momenta(const NewtonOptions& newton, const StageScope& scope);
+  // Solves on until floating trees that touch something have the momentum that impulses give them where the
+  // answer leads.
+  void begin_balance(const StageScope& scope);
+  void balance_momenta(const NewtonOptions& newton, const StageScope& scope);
   // Solves on until forces of objects are those at the velocities of the answer, unless that is a rough one.
   void relinearize_objects(const NewtonOptions& newton, const StageScope& scope);
 };

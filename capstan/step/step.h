@@ -63,6 +63,7 @@ struct Workspace {
   std::vector<Vec3> contact_velocity;  // [contacts] before the step, for schemes that move along a mean:
   std::vector<char> is_stopped;        // [blocks] by a contact, which moves along the new velocities
   std::vector<int> tied_trees;         // by rigid constraints
+  std::vector<int> touched_trees;      // floating ones, whose momentum is balanced where the answer leads
   std::vector<int> centered_trees;     // and those that touch something and spin fast: StepRun::center_turns
   std::vector<char> centered;          // [objects] scratch memory
   std::vector<int> bent_groups;        // likewise: of contacts that bend (contacts/late_contacts.h)
