@@ -17,10 +17,9 @@
 // take (physics/rod_swing.cc): there normals and arms go less far, by the share s, and 1 - 2 s takes the
 // place of -1.
 //
-// Free bodies keep the arms of the beginning where nothing ties the rod, whose angular momentum is then kept
-// (step/relinearize.h). A rod that is tied to something has none that is kept: its forces, at the end of the
-// step, brake it by dt v x F, and a free body at whose arms of the end they act gets that back. A drum in
-// space with a cord wound on it, tied at both ends, stopped within half a second at 5 ms.
+// So do free bodies: a drum in space with a cord wound on it would stop. The forces of the rod, at the end of
+// the step, brake it by dt v x F, which the body gets back; where the angular momentum of the rod is kept
+// (step/relinearize.h), it is with that moment.
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/physics/rod.h"
 #include "capstan/problem/assembler.h"
@@ -80,25 +79,12 @@ Assembler::Lean Assembler::calc_lean(int i) const {
   lean.normal = sign * (n + share * dt * (turning + curving)).normalized();
   lean.gap_rate =
       told * dt * ((0.5 - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
-  if (body != 0 && (!is_free(body) || is_tied(model.links[carrier].object))) {
+  if (body != 0) {
     lean.shift = share * dt * (u + cross(turn, r));
     lean.of_sticking = 1 - 2 * share;
     lean.gap_rate += share * dt * (n.dot(inward) - turning.dot(u));
   }
   return lean;
-}
-
-bool Assembler::is_tied(int object) const {
-  return std::any_of(model.constraints.begin(), model.constraints.end(), [&](const ModelConstraint& c) {
-    if (c.type == ConstraintType::coupler) return false;
-    const int a = model.bodies[c.body_a].link, b = model.bodies[c.body_b].link;
-    return (a != 0 && model.links[a].object == object) || (b != 0 && model.links[b].object == object);
-  });
-}
-
-bool Assembler::is_free(int link) const {
-  const Link& root = model.links[model.trees[tree_of(link)].link_begin];
-  return model.stages[root.stage_begin].type == StageType::free;
 }
 
 }  // namespace capstan

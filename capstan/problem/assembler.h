@@ -105,9 +105,7 @@ struct Assembler {
     double of_sticking = 1;     // times calc_sticking_bias()
   };
   Lean calc_lean(int contact) const;
-  bool is_tied(int object) const;  // by attachments
   bool is_rod(int link) const;
-  bool is_free(int link) const;  // whether it floats with its tree
   Vec3 calc_curving(int shape, int link, const Vec3& p_W, const Vec3& normal, double away,
                     const Vec3& u) const;
 

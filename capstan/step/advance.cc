@@ -9,10 +9,15 @@
 namespace capstan {
 namespace {
 
+// Whether a contact learned the gap that it ends with (contacts/late_contacts.h).
+bool bends(const Contacts& contacts, int i) {
+  return contacts.kind[i] == ContactKind::touching && contacts.gap_rate[i] < 0;
+}
+
 // The velocity that moves positions: v, with what bounces change. Where the scheme moves positions along the
 // mean of old and new velocities, what a contact stops would go on into it by half of its old way: it moves
-// along the new ones. Of rods and soft bodies only the nodes that are touched: what vibrates in the rest
-// would gain energy.
+// along the new ones; so does what follows a surface that bends, as its gap was found along these. Of rods
+// and soft bodies only the nodes that are touched: what vibrates in the rest would gain energy.
 const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   constexpr double kMostFalls = 2;  // g dt^2 that contacts at rest may close in a step
   Workspace& w = run.w;
@@ -26,7 +31,7 @@ const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   for (const ConstraintGroup& group : w.problem.groups) {
     bool stops = false;
     for (int i = group.contact_begin; i < group.contact_end && !stops; ++i)
-      stops = w.contact_velocity[i].z() < -fast && w.newton.impulse[i].z() > 0;
+      stops = (w.contact_velocity[i].z() < -fast || bends(w.contacts, i)) && w.newton.impulse[i].z() > 0;
     if (!stops) continue;
     const int a = w.contacts.link_a[group.contact_begin], b = w.contacts.link_b[group.contact_begin];
     // What touches itself keeps its momentum only as the scheme moves it.

@@ -238,6 +238,21 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
 
 namespace {
 
+// What the contacts or the laws of a group do to its rows.
+Vec6 impulse_of(const Problem& problem, const NewtonWorkspace& newton, const ConstraintGroup& group) {
+  Vec6 f = Vec6::Zero();
+  for (int i = group.contact_begin; i < group.contact_end; ++i) {
+    if (group.num_rows == 3) {
+      f.head<3>() += newton.impulse[i];
+    } else {
+      f += problem.X[i].transpose() * newton.impulse[i];
+    }
+  }
+  for (int r = 0; r < group.num_rows && group.contact_begin == group.contact_end; ++r)
+    f[r] = newton.law_impulse[group.law_begin + r];
+  return f;
+}
+
 // Couples that contacts are short of on soft bodies: a contact acts at one point p of the world for both
 // sides, but on the nodes of a vertex or a triangle, with no lever of the way that p is off it, which is the
 // gap at the beginning of the step. What the other side has of that moment is lost, if it is not along the
@@ -252,13 +267,80 @@ void find_missing_couples(const Problem& problem, const Contacts& contacts, cons
     for (int k = group.part_begin; k < group.part_end; ++k) {
       const GroupPart& part = problem.parts[k];
       const DofBlock& block = model.blocks[part.block];
-      if (model.objects[block.object].is_tree() || block.size != 3) continue;
       const Object& object = model.objects[block.object];
+      if (dynamic_cast<const SoftBody*>(object.physics.get()) == nullptr) continue;
       const Vec3 x = q.segment<3>(object.q_begin + block.dof_begin - object.dof_begin);
       const Vec3 impulse = problem.jacobian(group, part).transpose() * f;
       (*couples)[block.object] += cross(Vec3(p - x), impulse);
     }
   }
+}
+
+// The same of rods that touch floating trees, or are tied to them: these have contacts at arms of the end of
+// the step (problem/assemble_lean.cc), and the edges of a rod take no moments across their tangents.
+void find_lost_couples(const Problem& problem, const NewtonWorkspace& newton, const VecX& q,
+                       std::vector<Vec3>* couples) {
+  const Model& model = *problem.model;
+  for (const ConstraintGroup& group : problem.groups) {
+    int object = -1;
+    bool touches_tree = false;
+    Vec3 moment = Vec3::Zero();  // of both sides, about the world's origin
+    const Vec6 f = impulse_of(problem, newton, group);
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const GroupPart& part = problem.parts[p];
+      const DofBlock& block = model.blocks[part.block];
+      const Object& own = model.objects[block.object];
+      const auto on_dof = [&](int k) {
+        double sum = 0;
+        for (int r = 0; r < group.num_rows; ++r)
+          sum += problem.jacobians[part.jacobian + group.num_rows * k + r] * f[r];
+        return sum;
+      };
+      if (own.is_tree()) {
+        const Link& root = model.links[own.link_begin];
+        if (model.stages[root.stage_begin].type != StageType::free) continue;
+        const Mat3& R = root.X_PL.R;
+        Vec6 impulse;
+        for (int k = 0; k < 6; ++k) impulse[k] = on_dof(k);
+        touches_tree = true;
+        moment += R * impulse.tail<3>() +
+                  cross(problem.motion->placement.X_WL[own.link_begin].p, Vec3(R * impulse.head<3>()));
+      } else if (const auto* rod = dynamic_cast<const Rod*>(own.physics.get())) {
+        object = block.object;
+        const auto own_q = q.segment(own.q_begin, own.num_positions());
+        const int node = (block.dof_begin - own.dof_begin) / 4;
+        moment += cross(Vec3(Rod::node(own_q, node)), Vec3(on_dof(0), on_dof(1), on_dof(2)));
+        if (block.size == 4) moment += on_dof(3) * rod->edge(own_q, node).tangent;
+      }
+    }
+    if (object >= 0 && touches_tree) (*couples)[object] -= moment;
+  }
+}
+
+// Adds impulses that are a couple alone to those on the nodes of a rod, and on its edges, which bear it about
+// the axis of a straight one.
+void add_couple(const Rod& rod, const VecX& q, const Object& object, const Vec3& couple, VecX* impulses) {
+  const auto own_q = q.segment(object.q_begin, object.num_positions());
+  Vec3 centre = Vec3::Zero();
+  for (int i = 0; i < rod.num_nodes(); ++i) centre += Vec3(Rod::node(own_q, i)) / rod.num_nodes();
+  Mat3 I = Mat3::Zero();
+  for (int i = 0; i < rod.num_nodes(); ++i) {
+    const Vec3 r = Rod::node(own_q, i) - centre;
+    I += r.squaredNorm() * Mat3::Identity() - r * r.transpose();
+  }
+  const auto turning = [&](int i) {  // [m^2] of an edge, beside those of its nodes
+    const double length = rod.rest_length(i);
+    return length * length;
+  };
+  for (int i = 0; i < rod.num_edges(); ++i) {
+    const Vec3 t = rod.edge(own_q, i).tangent;
+    I += turning(i) * t * t.transpose();
+  }
+  const Vec3 d = I.ldlt().solve(couple);
+  for (int i = 0; i < rod.num_nodes(); ++i)
+    impulses->segment<3>(object.dof_begin + 4 * i) += cross(d, Vec3(Rod::node(own_q, i) - centre));
+  for (int i = 0; i < rod.num_edges(); ++i)
+    (*impulses)[object.dof_begin + 4 * i + 3] += turning(i) * d.dot(rod.edge(own_q, i).tangent);
 }
 
 // Adds impulses that are a couple alone to those on the nodes of a soft body, as a rigid body of equal nodes
@@ -287,35 +369,51 @@ bool is_leant_on(const Model& model, int link) {
   return model.stages[root.stage_begin].type != StageType::free;
 }
 
-// Impulses of contacts on the dofs of objects beside trees, and whether nothing but contacts with what moves
-// acts on an object, both sides of them at the arms of the beginning.
+// Whether a rod is pressed so hard, by impulses of this sum, that the angular momentum which its forces take
+// at the end of the step is many times what it can bear: a cord wound under tension on a drum that turns.
+bool is_wound(const Rod& rod, const Object& object, const VecX& q, double dt, double load) {
+  constexpr double kMostLoad = 1;
+  const auto own_q = q.segment(object.q_begin, object.num_positions());
+  Vec3 moment;
+  const double mass = rod.calc_mass(own_q, &moment);
+  const Vec3 centre = moment / mass;
+  double squares = 0;
+  for (int i = 0; i < rod.num_nodes(); ++i) squares += (Rod::node(own_q, i) - centre).squaredNorm();
+  return dt * load > kMostLoad * mass * std::sqrt(squares / rod.num_nodes());
+}
+
+// Impulses of contacts on the dofs of objects beside trees, their sum by size (load), and whether nothing but
+// contacts with what moves and ties to it act on an object.
 void find_contact_impulses(const Problem& problem, const Contacts& contacts, const NewtonWorkspace& newton,
-                           VecX* impulses, std::vector<char>* among_movers) {
+                           VecX* impulses, std::vector<double>* load, std::vector<char>* among_movers) {
   const Model& model = *problem.model;
+  load->assign(model.num_objects(), 0.0);
   impulses->setZero(model.num_velocities());
   among_movers->assign(model.num_objects(), 1);
   for (const DofLaw& law : problem.dof_laws) (*among_movers)[model.dofs[law.dof].object] = 0;
   for (const ConstraintGroup& group : problem.groups) {
-    bool moves = group.contact_begin < group.contact_end, is_leant = false;
-    Vec6 f = Vec6::Zero();
-    for (int i = group.contact_begin; i < group.contact_end; ++i) {
-      const int a = contacts.link_a[i], b = contacts.link_b[i];
+    bool moves = true, is_leant = false;
+    const auto take = [&](int a, int b) {
       moves = moves && a != 0 && b != 0;
       is_leant = is_leant || (moves && (is_leant_on(model, a) || is_leant_on(model, b)));
-      if (group.num_rows == 3) {
-        f.head<3>() += newton.impulse[i];
-      } else {
-        f += problem.X[i].transpose() * newton.impulse[i];
-      }
+    };
+    for (int i = group.contact_begin; i < group.contact_end; ++i)
+      take(contacts.link_a[i], contacts.link_b[i]);
+    const bool is_tie = group.contact_begin == group.contact_end;
+    if (is_tie && group.constraint >= 0) {
+      const ModelConstraint& c = model.constraints[group.constraint];
+      take(model.bodies[c.body_a].link, model.bodies[c.body_b].link);
     }
+    const Vec6 f = impulse_of(problem, newton, group);
     for (int p = group.part_begin; p < group.part_end; ++p) {
       const DofBlock& block = model.blocks[problem.parts[p].block];
       if (model.objects[block.object].is_tree()) continue;
       const bool is_rod = dynamic_cast<const Rod*>(model.objects[block.object].physics.get()) != nullptr;
       if ((!moves || (is_rod && is_leant)) && !f.isZero(0)) (*among_movers)[block.object] = 0;
-      if (group.contact_begin == group.contact_end) (*among_movers)[block.object] = 0;
+      if (is_tie && (!is_rod || group.constraint < 0)) (*among_movers)[block.object] = 0;
       impulses->segment(block.dof_begin, block.size) +=
           problem.jacobian(group, problem.parts[p]).transpose() * f.head(group.num_rows);
+      (*load)[block.object] += f.norm() / (group.part_end - group.part_begin);
     }
   }
 }
@@ -328,8 +426,10 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
   thread_local VecX impulses;
   thread_local std::vector<char> among_movers;
   thread_local std::vector<Vec3> couples;
-  find_contact_impulses(problem, contacts, *newton, &impulses, &among_movers);
+  thread_local std::vector<double> load;
+  find_contact_impulses(problem, contacts, *newton, &impulses, &load, &among_movers);
   find_missing_couples(problem, contacts, *newton, step.state.q, &couples);
+  find_lost_couples(problem, *newton, step.state.q, &couples);
   for (int i = static_cast<int>(step.model.trees.size()); i < step.model.num_objects(); ++i) {
     if (!asleep.empty() && asleep[i] != 0) continue;
     const ObjectMotion& own = motion_of(step.model, *motion, i);
@@ -337,8 +437,16 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
     // Where arms are not those of the beginning, the two sides of a contact have others.
     const bool is_told = newton->islands.of_object[i] < 0 || step.scheme.theta_vq == 1;
     const Object& object = step.model.objects[i];
-    const bool is_soft = dynamic_cast<const SoftBody*>(object.physics.get()) != nullptr;
-    if (is_soft && !couples[i].isZero(0)) add_couple(step.state.q, object, couples[i], &impulses);
+    if (const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
+        rod != nullptr && among_movers[i] != 0 && load[i] > 0)
+      among_movers[i] = !is_wound(*rod, object, step.state.q, step.dt, load[i]);
+    if (!couples[i].isZero(0)) {
+      if (const auto* rod = dynamic_cast<const Rod*>(object.physics.get())) {
+        add_couple(*rod, step.state.q, object, couples[i], &impulses);
+      } else if (dynamic_cast<const SoftBody*>(object.physics.get()) != nullptr) {
+        add_couple(step.state.q, object, couples[i], &impulses);
+      }
+    }
     if (is_told && among_movers[i] != 0 && newton->is_reused[i] == 0 && step.model.options.conserve_momentum)
       balance_object(step, i, impulses, &newton->v, motion);
     motion->iterations = std::max(motion->iterations, own.iterations);
