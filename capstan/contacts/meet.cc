@@ -75,7 +75,8 @@ struct Pair {
       const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
       c.distance = end - calc_opening(A, B, c.normal, p);
       if (is_soft_part(model.shapes[shape_a]) || is_soft_part(model.shapes[shape_b])) {
-        c.p_A = c.p_B = p;  // on which nodes act, and how much, goes by where a point is along the normal, too
+        c.p_A = c.p_B =
+            p;  // on which nodes act, and how much, goes by where a point is along the normal, too
         continue;
       }
       // Of balls that bounce p is on the one that moves, or between two that do.
