@@ -42,7 +42,7 @@ struct Kernels {
   template <int N>
   using VectorN = typename VectorOf<N>::type;
   static_assert(kPad % W == 0 && B % W == 0);
-  static constexpr int kStep = kPad / W;  // vectors that make kPad rows
+  static constexpr int kStep = kPad / W;        // vectors that make kPad rows
   static constexpr int kWide = B == 8 ? 8 : 4;  // columns of a tile: there are 32 registers
 
   // Calls f<N, T>(i) for T vectors of N rows from i on, until all rows [i, end) have been in one; i and
