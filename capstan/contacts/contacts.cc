@@ -121,7 +121,6 @@ using Hit = CollisionWorkspace::Hit;
 using Block = CollisionWorkspace::Block;
 
 constexpr int kContactsInBlock = 64;     // for one thread at a time
-constexpr double kPunched = 0.5;         // of the depth of a patch: what is so deep without one went through
 constexpr double kStandingDepth = 0.02;  // of the least half width: bodies may stand so deep in others
 
 }  // namespace

@@ -33,6 +33,10 @@ bool are_spheres(const MovingShape& a, const MovingShape& b) {
   return a.collider->type == ColliderType::sphere && b.collider->type == ColliderType::sphere;
 }
 
+bool is_soft_part(const ModelShape& shape) {
+  return shape.part != SurfacePart::none;
+}
+
 struct Pair {
   const Model& model;
   int shape_a, shape_b;
@@ -70,6 +74,11 @@ struct Pair {
       const double end = c.distance + (1 - s) * c.normal.dot(displacement(B) - displacement(A));
       const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
       c.distance = end - calc_opening(A, B, c.normal, p);
+      if (is_soft_part(model.shapes[shape_a]) || is_soft_part(model.shapes[shape_b])) {
+        c.p_A = c.p_B =
+            p;  // on which nodes act, and how much, goes by where a point is along the normal, too
+        continue;
+      }
       // Of balls that bounce p is on the one that moves, or between two that do.
       const double part_of_a = !bounces || !moves(B.motion) ? 0 : moves(A.motion) ? 0.5 : 1;
       c.p_A = p - part_of_a * c.distance * c.normal;

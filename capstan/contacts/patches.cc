@@ -133,9 +133,9 @@ bool add_patch_of_cells(const Model& model, const Placement& placement, int a, c
 
 bool add_patch_ahead(const Model& model, const Placement& placement, int a, const MovingShape& A, int b,
                      const MovingShape& B, bool apart, double margin, CollisionWorkspace::Block* block) {
+  block->scratch.clear();
   if (combine_materials(model, a, b).restitution > 0) return false;
   const Transform X_WA = A.pose(1), X_WB = B.pose(1);
-  block->scratch.clear();
   collide(*A.collider, X_WA, *B.collider, X_WB, 0, &block->scratch);
   const ContactPoint* deepest = deepest_of(block->scratch, 0);
   if (deepest == nullptr || !calc_patch_of(model, placement, a, X_WA, b, X_WB, *deepest, margin, block))

@@ -43,6 +43,9 @@ inline bool is_soft(const ModelShape& a, const ModelShape& b) {
   return a.part != SurfacePart::none || b.part != SurfacePart::none;
 }
 
+// Of the depth of a patch: what is so deep without one went through.
+inline constexpr double kPunched = 0.5;
+
 // Of the points of a pair that is too deep for its patch: they push out at 0.02 m/s at most, whatever the
 // materials, for a spring that takes over at such a depth has energy that nobody gave it.
 ContactMaterial material_of_punched(const Model& model, int a, int b);

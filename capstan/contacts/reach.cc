@@ -213,6 +213,15 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
+// Whether parts of soft bodies overlap at these points, those of the end of the step, without a patch: what
+// touches there is the matter of their neighbours, as where they touch already (add_hits()).
+bool is_left_to_neighbours(const Model& model, int a, int b, const std::vector<ContactPoint>& points) {
+  if (!is_soft(model.shapes[a], model.shapes[b])) return false;
+  double deepest = 0;
+  for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
+  return deepest < 0 && -deepest <= kPunched * patch_reach(model.shapes[a], model.shapes[b]);
+}
+
 // Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
 // [begin, end).
 void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
@@ -252,6 +261,10 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       if (add_patch_ahead(model, placement, a, A, b, B, true, approach_of(found.pair, 0, *w).nearer(),
                           block)) {
         add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::met, block);
+        found.hit_end = static_cast<int>(block->hits.size());
+        continue;
+      }
+      if (is_left_to_neighbours(model, a, b, block->scratch)) {
         found.hit_end = static_cast<int>(block->hits.size());
         continue;
       }

@@ -252,11 +252,10 @@ Motion make_motion(const Model& model) {
     const BlockPattern pattern{layout.block_sizes, layout.pairs, {}};
     w.factor.analyze(pattern);
     w.band.analyze(w.factor.matrix);
-    if (!w.band.is_worth_it() && layout.block_sizes.size() >= kManyBlocks &&
-        w.factor.info().ordering == Ordering::minimum_degree) {  // once: the best order pays
+    if (!w.band.is_worth_it() && layout.block_sizes.size() >= kManyBlocks) {  // once: the best order pays
       const double flops = w.factor.info().flops;
       w.factor.analyze(pattern, Ordering::nested_dissection);
-      if (w.factor.info().flops > flops) w.factor.analyze(pattern, Ordering::minimum_degree);
+      if (w.factor.info().flops > flops) w.factor.analyze(pattern);
     }
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }

@@ -365,6 +365,13 @@ void add_crumbs(const PatchPoint& sum, const Vec3& force, std::vector<PatchPoint
   points->push_back({sum.p / scale, force / size, sum.area, size / sum.area, sum.stiffness * size / scale});
 }
 
+// v or -v, whichever of the two it was: an axis has the sign of the frame that it was found in.
+Vec3 upward(const Vec3& v) {
+  int largest = 0;
+  v.cwiseAbs().maxCoeff(&largest);
+  return v[largest] < 0 ? Vec3(-v) : v;
+}
+
 // The points of those polygons that press, or of those ahead.
 void place_points(bool ahead, const PatchRequest& request, PatchWorkspace* w) {
   PointPlacer placer{request.depth, w->points};
@@ -404,7 +411,7 @@ void place_points(bool ahead, const PatchRequest& request, PatchWorkspace* w) {
     if (m < (request.is_part ? kFourPoints : kOnePoint)) {
       placer.add(polygon, polygon.centroid, 1);
     } else if (request.is_part) {
-      const Vec3 up = std::sqrt(2.0) * polygon.axis_2, side = std::sqrt(1.5) * polygon.axis_1;
+      const Vec3 up = std::sqrt(2.0) * upward(polygon.axis_2), side = std::sqrt(1.5) * polygon.axis_1;
       for (const Vec3& r : {up, Vec3(side - 0.5 * up), Vec3(-side - 0.5 * up)})
         placer.add(polygon, polygon.centroid + r, 1.0 / 3);
     } else if (m < kFourPoints) {

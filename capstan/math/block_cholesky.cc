@@ -16,6 +16,10 @@ namespace {
 constexpr int kBlocksForNestedDissection = 400;
 constexpr double kSecondsForNestedDissection = 1.5e-6;  // for each neighbour
 
+// Where nested dissection is asked for, the order is to serve for long: the best of some. Solids of 1,000 to
+// 20,000 nodes need 3 to 30 % fewer operations than with the first one.
+constexpr int kBlocksOfTries = 8000, kMostTries = 8, kSeparators = 5;
+
 constexpr int kIterations = 4;  // factor() calls to expect for one factor_frozen()
 
 double step_seconds(const SymbolicFactor& symbolic) {
@@ -161,6 +165,13 @@ void BlockCholesky::Data::choose_order(const BlockMatrix& matrix, Ordering order
   if (ordering == Ordering::automatic && step_seconds(other) >= step_seconds(symbolic)) return;
   symbolic = other;
   info.ordering = Ordering::nested_dissection;
+  if (ordering == Ordering::automatic || frozen_first) return;
+  const int tries = std::clamp(kBlocksOfTries / std::max(1, n), 1, kMostTries);
+  for (int seed = 1; seed <= tries; ++seed) {
+    order_by_nested_dissection(graph, &order, seed, kSeparators);
+    other_analysis.run(matrix, graph, order, &other);
+    if (step_seconds(other) < step_seconds(symbolic)) symbolic = other;
+  }
 }
 
 FactorResult BlockCholesky::Data::factor_fronts(const BlockMatrix& matrix, bool frozen) {

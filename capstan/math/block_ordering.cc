@@ -226,7 +226,7 @@ void MinimumDegree::order(const BlockGraph& graph, std::vector<int>* order) {
   }
 }
 
-void order_by_nested_dissection(const BlockGraph& graph, std::vector<int>* order) {
+void order_by_nested_dissection(const BlockGraph& graph, std::vector<int>* order, int seed, int separators) {
   idx_t n = graph.num_vertices();
   order->resize(n);
   if (graph.neighbours.empty()) {  // METIS does not take a graph without edges
@@ -237,7 +237,8 @@ void order_by_nested_dissection(const BlockGraph& graph, std::vector<int>* order
   std::vector<idx_t> start(graph.start), neighbours(graph.neighbours), weight(graph.weight), position(n);
   idx_t options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_SEED] = 1;
+  options[METIS_OPTION_SEED] = seed;
+  options[METIS_OPTION_NSEPS] = separators;
   // METIS draws from the C library's rand(), which it seeds at its start: one call at a time keeps it
   // repeatable.
   static std::mutex mutex;

@@ -34,7 +34,9 @@ class MinimumDegree {
   std::vector<char> state_;
 };
 
-// Nested dissection by METIS, which allocates. Takes a graph whose vertices are all of one stage.
-void order_by_nested_dissection(const BlockGraph& graph, std::vector<int>* order);
+// Nested dissection by METIS, which allocates. Takes a graph whose vertices are all of one stage. METIS draws
+// from a seed, and takes the best of so many separators each time.
+void order_by_nested_dissection(const BlockGraph& graph, std::vector<int>* order, int seed = 1,
+                                int separators = 1);
 
 }  // namespace capstan

@@ -42,7 +42,8 @@ struct Kernels {
   template <int N>
   using VectorN = typename VectorOf<N>::type;
   static_assert(kPad % W == 0 && B % W == 0);
-  static constexpr int kStep = kPad / W;  // vectors that make kPad rows
+  static constexpr int kStep = kPad / W;        // vectors that make kPad rows
+  static constexpr int kWide = B == 8 ? 8 : 4;  // columns of a tile: there are 32 registers
 
   // Calls f<N, T>(i) for T vectors of N rows from i on, until all rows [i, end) have been in one; i and
   // end are multiples of kPad.
@@ -160,13 +161,15 @@ struct Kernels {
   // Tiles on the diagonal reach above it by less than kPad rows.
   static CAPSTAN_INLINE inline void update_triangle(const double* A, long ld, int depth, int n, double* U,
                                                     bool assign) {
-    const auto update = [&]<int N, int T>(int i, int j) CAPSTAN_INLINE {
-      update_tile<N, T, 4>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
+    const auto update = [&]<int N, int T, int C = 4>(int i, int j) CAPSTAN_INLINE {
+      update_tile<N, T, C>(A + i, A + j, ld, depth, U + i + j * static_cast<long>(n), n, assign);
     };
     for_each_tile(0, n, [&]<int N, int T>(int i) CAPSTAN_INLINE {
-      for (int j = 0; j <= i; j += 4) update.template operator()<N, T>(i, j);
+      int j = 0;
+      for (; j + kWide <= i + 4; j += kWide) update.template operator()<N, T, kWide>(i, j);
+      for (; j <= i; j += 4) update.template operator()<N, T>(i, j);
       const int end = i + T * N;
-      for (int j = i + kPad; j < end; j += 4) {
+      for (j = i + kPad; j < end; j += 4) {
         int k = j;
         if constexpr (B > kPad) {
           for (; k + B <= end; k += B) update.template operator()<B, 1>(k, j);

@@ -182,7 +182,7 @@ bool IslandIterate::may_cancel(double norm) const {
 // and the largest of a contact or constraint, so that bodies which squeeze each other do not seem to have
 // none.
 double IslandIterate::residual_of_objects(double smallest) {
-  Adv = system.v_star - system.v0;
+  Adv = base + system.v_star - system.v0;
   system.multiply_A(Adv, free_impulse);
   for (int t = 0; t < system.num_objects(); ++t) {
     double sum = 0;

@@ -170,3 +170,13 @@ class SoftBody(_Deformable):
     def largest_strain(self):
         """Of all its elements: the most that a length is longer or shorter than at rest, over that length."""
         return self._part.strain(self._simulation.q)[1]
+
+    @property
+    def von_mises(self):
+        """Von Mises' stress at its nodes [Pa], without that of damping, shape [nodes]."""
+        return self._part.von_mises(self._simulation.q)
+
+    @property
+    def largest_stress(self):
+        """The largest of von_mises [Pa]."""
+        return float(self.von_mises.max())

@@ -127,9 +127,15 @@ void bind_objects(nb::module_& module, nb::class_<CompiledModel>& model) {
                      return fixed;
                    })
       .def_prop_ro("rest_volume", [](const SoftBodyView& s) { return s.body().rest_volume(); })
-      .def("strain", [](const SoftBodyView& s, nb::handle q) {  // (volume, largest)
-        const SoftStrain strain = s.body().calc_strain(s.q(q));
-        return nb::make_tuple(strain.volume, strain.largest);
+      .def("strain",
+           [](const SoftBodyView& s, nb::handle q) {  // (volume, largest)
+             const SoftStrain strain = s.body().calc_strain(s.q(q));
+             return nb::make_tuple(strain.volume, strain.largest);
+           })
+      .def("von_mises", [](const SoftBodyView& s, nb::handle q) {
+        VecX stress(s.body().num_nodes());
+        s.body().calc_von_mises(s.q(q), {stress.data(), static_cast<std::size_t>(stress.size())});
+        return to_numpy(stress);
       });
   model
       .def_prop_ro(

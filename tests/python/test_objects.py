@@ -116,6 +116,15 @@ def test_a_soft_body_carries_a_plate():
     assert gel.momentum.shape == (6,) and gel.kinetic_energy < 1e-7
 
 
+def test_the_stress_of_a_soft_body_that_is_pulled():
+    sim = load(GEL)
+    gel = sim.soft_body("gel")
+    assert gel.largest_stress < 1e-6
+    gel.positions[:] = gel.rest_positions * [1.01, 0.996, 0.996]  # by 1 %, with nu = 0.4
+    np.testing.assert_allclose(gel.von_mises, 5e4 * 0.01, rtol=1e-9)
+    assert gel.von_mises.shape == (64,) and gel.largest_stress == gel.von_mises.max()
+
+
 def test_many_frames_at_once(tmp_path):
     sim = load(GEL)
     run = capstan.record(sim, tmp_path / "gel.capstan", 0.2)

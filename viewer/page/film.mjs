@@ -9,10 +9,13 @@ await page.goto(`file://${html}#${fragment}`);
 await page.waitForFunction(() => window.capstan?.frame);
 const times = await page.evaluate(() => window.capstan.source.frames().map((frame) => frame.time));
 for (let i = 0; i < times.length; ++i) {
+  // The scale of colours stands beside the canvas; pictures of the page take longer than those of the canvas.
   const url = await page.evaluate((time) => {
     window.capstan.seekAndDraw(time);
-    return window.capstan.world.renderer.domElement.toDataURL("image/png");
+    const isCanvasAll = document.getElementById("surface").hidden;
+    return isCanvasAll ? window.capstan.world.renderer.domElement.toDataURL("image/png") : "";
   }, times[i]);
-  writeFileSync(`${folder}/${String(i).padStart(6, "0")}.png`, Buffer.from(url.slice(22), "base64"));
+  const png = url ? Buffer.from(url.slice(22), "base64") : await page.screenshot();
+  writeFileSync(`${folder}/${String(i).padStart(6, "0")}.png`, png);
 }
 await browser.close();

@@ -383,6 +383,20 @@ soft_bodies:
     capstan("run", join(folder, "walls.yaml"), "--record", join(folder, "walls.capstan"), "--quiet");
     capstan("export", join(folder, "walls.capstan"), join(folder, "walls.png"), "--width", "320", "--height", "200");
     rows("walls.png", 0);
+    // The scale of stress stands in films, too: its colours, upper left, where else is the background.
+    writeFileSync(join(folder, "hangs.yaml"), "capstan: 1\noptions: {dt: 0.01, duration: 0.2}\nsoft_bodies:\n" +
+      "  - {name: gel, box: {size: [0.1, 0.1, 0.1], cells: [2, 2, 2]}, young_modulus: 1e5, density: 1000, fixed: [{box: {centre: [0, 0, 0.05], size: [1, 1, 0.001]}}]}\n");
+    capstan("run", join(folder, "hangs.yaml"), "--record", join(folder, "hangs.capstan"), "--quiet");
+    const reds = (view) => {
+      capstan("export", join(folder, "hangs.capstan"), join(folder, "hangs.mp4"), "--fps", "10", "--width", "480", "--height", "240", "--view", view);
+      const raw = execFileSync("ffmpeg", ["-v", "error", "-i", join(folder, "hangs.mp4"), "-vf", "select=eq(n\\,1),crop=140:30:10:5",
+        "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]);
+      let count = 0;
+      for (let i = 0; i < raw.length; i += 3) count += raw[i] > 110 && raw[i] > 1.8 * raw[i + 1] && raw[i] > 1.8 * raw[i + 2];
+      return count;
+    };
+    assert.ok(reds("color=stress&camera=front") > 30);
+    assert.equal(reds("color=material&camera=front"), 0);
   },
 
   // A pyramid of 204 boxes with about 2,500 contacts, drawn by the processor. A machine of one's own draws more than 30
