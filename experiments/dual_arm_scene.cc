@@ -13,16 +13,24 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 
 // What collides with what: a bit for each.
-enum Kind : std::uint64_t { kTable = 1, kThing = 2, kLeftHand = 4, kRightHand = 8, kLeftArm = 16, kRightArm = 32 };
+enum Kind : std::uint64_t {
+  kTable = 1,
+  kThing = 2,
+  kLeftHand = 4,
+  kRightHand = 8,
+  kLeftArm = 16,
+  kRightArm = 32
+};
 
 using Color = std::array<float, 4>;
-constexpr Color kGrey = {0.75f, 0.75f, 0.78f, 1}, kDark = {0.25f, 0.26f, 0.3f, 1}, kTip = {0.9f, 0.85f, 0.7f, 1},
-                kGlass = {0.55f, 0.75f, 0.85f, 0.45f}, kCork = {0.8f, 0.6f, 0.35f, 1},
-                kBlue = {0.25f, 0.4f, 0.75f, 1}, kRed = {0.8f, 0.25f, 0.2f, 1};
+constexpr Color kGrey = {0.75f, 0.75f, 0.78f, 1}, kDark = {0.25f, 0.26f, 0.3f, 1},
+                kTip = {0.9f, 0.85f, 0.7f, 1}, kGlass = {0.55f, 0.75f, 0.85f, 0.45f},
+                kCork = {0.8f, 0.6f, 0.35f, 1}, kBlue = {0.25f, 0.4f, 0.75f, 1},
+                kRed = {0.8f, 0.25f, 0.2f, 1};
 
 // --- Arms
-constexpr double kBaseAt = 0.4;                           // [m] of the arms from the middle, y
-constexpr double kShoulder = 0.34;                        // [m] height
+constexpr double kBaseAt = 0.4;                              // [m] of the arms from the middle, y
+constexpr double kShoulder = 0.34;                           // [m] height
 constexpr double kUpper = 0.4, kFore = 0.4, kWrist = 0.126;  // [m] shoulder to elbow to wrist to flange
 constexpr double kStiffness[kArmJoints] = {4000, 4000, 3000, 3000, 1000, 1000, 600};  // [N m/rad]
 constexpr double kDamping[kArmJoints] = {400, 400, 300, 300, 60, 60, 40};             // [N m s/rad]
@@ -37,8 +45,9 @@ constexpr double kFingerAt = -0.012;                                          //
 constexpr double kPhalanx[4] = {0.0164, 0.054, 0.038, 0.027};  // [m] from each joint to the next, to the tip
 constexpr double kThumbAt = 0.03;                              // [m] from the flange
 constexpr double kThumbPhalanx[4] = {0.005, 0.042, 0.036, 0.024};
-constexpr double kHandStiffness = 3, kHandDamping = 0.1, kHandRotor = 1e-3;  // [N m/rad], [N m s/rad], [kg m^2]
-constexpr double kHandEffort[4] = {0.8, 0.9, 0.6, 0.35};                     // [N m] of a finger's joints
+constexpr double kHandStiffness = 3, kHandDamping = 0.1,
+                 kHandRotor = 1e-3;                       // [N m/rad], [N m s/rad], [kg m^2]
+constexpr double kHandEffort[4] = {0.8, 0.9, 0.6, 0.35};  // [N m] of a finger's joints
 
 // --- The jar
 constexpr int kStaves = 12;
@@ -65,8 +74,8 @@ Body& add_body(Scene* scene, const std::string& name, const std::string& parent,
   return scene->bodies.back();
 }
 
-Body& add_hinge(Scene* scene, const std::string& name, const std::string& parent, const Vec3& p, const Vec3& axis,
-                const Range& limits, double rotor) {
+Body& add_hinge(Scene* scene, const std::string& name, const std::string& parent, const Vec3& p,
+                const Vec3& axis, const Range& limits, double rotor) {
   Body& body = add_body(scene, name, parent, at(p));
   Joint joint;
   joint.name = name, joint.axis = axis, joint.rotor_inertia = rotor, joint.limits = {limits};
@@ -81,8 +90,9 @@ void add_free(Scene* scene, const std::string& name, const Vec3& p) {
   add_body(scene, name, kWorld, at(p)).joints = {joint};
 }
 
-ShapeInstance& add_shape(Scene* scene, const std::string& body, const std::string& material, const Shape& shape,
-                         const Pose& pose, std::uint64_t group, const Color& color, std::optional<double> mass) {
+ShapeInstance& add_shape(Scene* scene, const std::string& body, const std::string& material,
+                         const Shape& shape, const Pose& pose, std::uint64_t group, const Color& color,
+                         std::optional<double> mass) {
   ShapeInstance s;
   s.name = fmt::format("{}_{}", body == kWorld ? material : body, scene->shapes.size());
   s.body = body, s.material = material, s.shape = shape, s.pose = pose;
@@ -90,12 +100,23 @@ ShapeInstance& add_shape(Scene* scene, const std::string& body, const std::strin
   s.mass = mass, s.has_mass = mass.has_value();
   s.patch.points = kPatchPoints;
   switch (group) {
-    case kTable: s.mask_bits = kThing | kLeftHand | kRightHand; break;
-    case kThing: s.mask_bits = kThing | kLeftHand | kRightHand | kLeftArm | kRightArm; break;
-    case kLeftHand: s.mask_bits = kLeftHand | kRightHand | kRightArm; break;
-    case kRightHand: s.mask_bits = kRightHand | kLeftArm; break;
-    case kLeftArm: s.mask_bits = kRightArm; break;
-    default: break;
+    case kTable:
+      s.mask_bits = kThing | kLeftHand | kRightHand;
+      break;
+    case kThing:
+      s.mask_bits = kThing | kLeftHand | kRightHand | kLeftArm | kRightArm;
+      break;
+    case kLeftHand:
+      s.mask_bits = kLeftHand | kRightHand | kRightArm;
+      break;
+    case kRightHand:
+      s.mask_bits = kRightHand | kLeftArm;
+      break;
+    case kLeftArm:
+      s.mask_bits = kRightArm;
+      break;
+    default:
+      break;
   }
   scene->shapes.push_back(s);
   return scene->shapes.back();
@@ -121,9 +142,11 @@ void add_finger(Scene* scene, const char* side, const char* name, const Vec3& ro
   std::string parent = fmt::format("{}_palm", side);
   for (int i = 0; i < 4; ++i) {
     const std::string joint = fmt::format("{}_{}_{}", side, name, is_thumb && i == 0 ? "turn" : kJoints[i]);
-    const Vec3 axis = i == 0 ? (is_thumb ? Vec3::UnitZ() : Vec3::UnitX()) : (is_thumb ? Vec3(0, -1, 0) : Vec3::UnitY());
+    const Vec3 axis =
+        i == 0 ? (is_thumb ? Vec3::UnitZ() : Vec3::UnitX()) : (is_thumb ? Vec3(0, -1, 0) : Vec3::UnitY());
     const Range limits = i == 0 ? Range{-0.5, 0.5} : Range{is_thumb ? -0.9 : -0.3, 1.7};
-    Body& body = add_hinge(scene, joint, parent, i == 0 ? root : Vec3(along * length[i - 1]), axis, limits, kHandRotor);
+    Body& body = add_hinge(scene, joint, parent, i == 0 ? root : Vec3(along * length[i - 1]), axis, limits,
+                           kHandRotor);
     parent = joint;
     if (i == 0) {
       body.inertia = Inertia{0.012, 0.5 * length[0] * along, Vec3::Constant(2e-6).asDiagonal()};
@@ -145,12 +168,14 @@ void add_arm(Scene* scene, const char* side, bool has_hand) {
   std::string parent = kWorld;
   for (int i = 0; i < kArmJoints; ++i) {
     const std::string name = joint_of_arm(side, i);
-    add_hinge(scene, name, parent, p, i % 2 == 0 ? Vec3::UnitZ() : Vec3::UnitY(), {-kReach[i], kReach[i]}, kRotor[i]);
+    add_hinge(scene, name, parent, p, i % 2 == 0 ? Vec3::UnitZ() : Vec3::UnitY(), {-kReach[i], kReach[i]},
+              kRotor[i]);
     p = Vec3(0, 0, lengths[i]);
     parent = name;
     const double radius = 0.062 - 0.003 * i;
     if (i < 5) {
-      add_shape(scene, name, "shell", stick(lengths[i], radius), at(0.5 * p), arm, i % 2 == 0 ? kGrey : kDark, 3);
+      add_shape(scene, name, "shell", stick(lengths[i], radius), at(0.5 * p), arm, i % 2 == 0 ? kGrey : kDark,
+                3);
     } else if (i == 5) {
       add_shape(scene, name, "shell", Sphere{0.05}, at(Vec3::Zero()), arm, kDark, 1.5);
     } else {
@@ -191,44 +216,50 @@ void add_materials(Scene* scene) {
     scene->pairs.push_back(skin);
   }
   PairOverride seat;
-  seat.a = "glass", seat.b = "cork", seat.friction = 0.3;
+  seat.a = "glass", seat.b = "cork", seat.friction = kLidFriction;
   scene->pairs.push_back(seat);
 }
 
 void add_jar(Scene* scene, bool has_lid) {
   add_free(scene, "jar", jar_start());
-  add_shape(scene, "jar", "glass", Cylinder{kInside + kWall, 0.5 * kBottom}, at(Vec3(0, 0, 0.5 * kBottom)), kThing,
-            kGlass, 0.06);
+  add_shape(scene, "jar", "glass", Cylinder{kInside + kWall, 0.5 * kBottom}, at(Vec3(0, 0, 0.5 * kBottom)),
+            kThing, kGlass, 0.06);
   const double half = 0.5 * (kJarHeight - kBottom);
   for (int k = 0; k < kStaves; ++k) {
     const double angle = 2 * kPi * k / kStaves, r = kInside + 0.5 * kWall;
     const Box stave{Vec3(0.5 * kWall, (kInside + kWall) * std::tan(kPi / kStaves), half)};
-    add_shape(scene, "jar", "glass", stave, at(Vec3(r * std::cos(angle), r * std::sin(angle), kBottom + half), Vec3::UnitZ(), angle),
+    add_shape(scene, "jar", "glass", stave,
+              at(Vec3(r * std::cos(angle), r * std::sin(angle), kBottom + half), Vec3::UnitZ(), angle),
               kThing, kGlass, 0.015);
   }
   if (!has_lid) return;
   add_free(scene, "lid", jar_start() + Vec3(0, 0, kJarHeight));
   const double plug = kInside + kInterference;
   add_shape(scene, "lid", "cork", Cylinder{plug, kPlugHalf}, at(Vec3(0, 0, -kPlugHalf)), kThing, kCork, 0.02);
-  add_shape(scene, "lid", "cork", Ellipsoid{Vec3(plug, plug, kNose)}, at(Vec3(0, 0, -2 * kPlugHalf)), kThing, kCork, 0.01);
-  add_shape(scene, "lid", "cork", Cylinder{kJarRadius, 0.5 * kRim}, at(Vec3(0, 0, 0.5 * kRim)), kThing, kCork, 0.02);
+  add_shape(scene, "lid", "cork", Ellipsoid{Vec3(plug, plug, kNose)}, at(Vec3(0, 0, -2 * kPlugHalf)), kThing,
+            kCork, 0.01);
+  add_shape(scene, "lid", "cork", Cylinder{kJarRadius, 0.5 * kRim}, at(Vec3(0, 0, 0.5 * kRim)), kThing, kCork,
+            0.02);
   const double knob = 2 * (kKnobHeight - kJarHeight - kRim);
-  add_shape(scene, "lid", "cork", Cylinder{kKnobRadius, 0.5 * knob}, at(Vec3(0, 0, kRim + 0.5 * knob)), kThing, kCork,
-            0.05);
+  add_shape(scene, "lid", "cork", Cylinder{kKnobRadius, 0.5 * knob}, at(Vec3(0, 0, kRim + 0.5 * knob)),
+            kThing, kCork, 0.05);
 }
 
 void add_bowl(Scene* scene) {
   add_free(scene, "bowl", bowl_start());
   constexpr int kSides = 16;
   constexpr double kFoot = 0.06, kThick = 0.006;
-  add_shape(scene, "bowl", "bowl", Cylinder{kFoot, 0.5 * kThick}, at(Vec3(0, 0, 0.5 * kThick)), kThing, kBlue, 0.2);
-  const double run = kBowlRadius - kFoot, length = std::hypot(run, kBowlDepth), lean = std::atan2(run, kBowlDepth);
+  add_shape(scene, "bowl", "bowl", Cylinder{kFoot, 0.5 * kThick}, at(Vec3(0, 0, 0.5 * kThick)), kThing, kBlue,
+            0.2);
+  const double run = kBowlRadius - kFoot, length = std::hypot(run, kBowlDepth),
+               lean = std::atan2(run, kBowlDepth);
   for (int k = 0; k < kSides; ++k) {
     const double angle = 2 * kPi * k / kSides;
     const Vec3 out(std::cos(angle), std::sin(angle), 0);
     const Box side{Vec3(0.5 * kThick, kBowlRadius * std::tan(kPi / kSides), 0.5 * length)};
     Pose pose = at((kFoot + 0.5 * run) * out + Vec3(0, 0, kThick + 0.5 * kBowlDepth));
-    pose.quat_wxyz = quat_multiply(quat_from_axis_angle(Vec3::UnitZ(), angle), quat_from_axis_angle(Vec3::UnitY(), lean));
+    pose.quat_wxyz =
+        quat_multiply(quat_from_axis_angle(Vec3::UnitZ(), angle), quat_from_axis_angle(Vec3::UnitY(), lean));
     add_shape(scene, "bowl", "bowl", side, pose, kThing, kBlue, 0.02);
   }
 }
@@ -239,8 +270,9 @@ void add_marbles(Scene* scene) {
     const int layer = i / kLayer;
     const double angle = 2 * kPi * (i % kLayer + 0.5 * (layer % 2)) / kLayer + 0.1, r = 1.5 * kMarbleRadius;
     const std::string name = fmt::format("marble_{}", i);
-    add_free(scene, name, jar_start() + Vec3(r * std::cos(angle), r * std::sin(angle),
-                                             kBottom + kMarbleRadius * (1.05 + 1.8 * layer)));
+    add_free(scene, name,
+             jar_start() + Vec3(r * std::cos(angle), r * std::sin(angle),
+                                kBottom + kMarbleRadius * (1.05 + 1.8 * layer)));
     add_shape(scene, name, "marble", Sphere{kMarbleRadius}, at(Vec3::Zero()), kThing, kRed, kMarbleMass);
   }
 }

@@ -28,6 +28,8 @@ inline constexpr double kKnobHeight = 0.2115;                   // [m] of the mi
 inline constexpr double kBowlDepth = 0.05, kBowlRadius = 0.11;  // [m] within its rim
 inline constexpr double kGraspAt = 0.09;  // [m] z of the palm frame where a hand holds what is round
 
+inline constexpr double kLidFriction = 0.3;  // of lid and jar
+
 struct DualArmOptions {
   bool has_marbles = true, has_lid = true, has_right_arm = true, has_bowl = true;
 };

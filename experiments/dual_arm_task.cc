@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kSides[] = {"left", "right"};
 constexpr double kGap = 0.001;                    // [m] from the palm to what it is to hold
+constexpr double kClear = 0.14;                   // [m] from there, with the thumb beside it
 constexpr double kClosing = 0.6, kOpening = 0.5;  // [s]
 constexpr double kHeld = 12;                      // [N] of fingers on a thing that is held
 constexpr double kLift = 0.22, kPull = 0.07;      // [m]
@@ -45,7 +46,10 @@ bool begins_with(const std::string& text, const std::string& start) {
 }  // namespace
 
 ArmCommand::ArmCommand(const char* side, const VecX& start)
-    : palm_(std::string(side) + "_palm"), model_(compile(make_arm(side))), state_(initial_state(model_)), rest_(start) {
+    : palm_(std::string(side) + "_palm"),
+      model_(compile(make_arm(side))),
+      state_(initial_state(model_)),
+      rest_(start) {
   state_.q = start;
   pose_ = from_ = to_ = frame_pose(model_, state_, palm_);
 }
@@ -103,7 +107,7 @@ DualArm::DualArm(const DualArmOptions& scene, ContactLaw law, const std::functio
       has_right_(scene.has_right_arm),
       placement_(make_placement(s_.model)) {
   const Vec3 jar = jar_start() + Vec3(0, 0, kGraspHeight);
-  left_.go(palm_at(jar - 0.1 * kLeftOut, kLeftAlong, kLeftOut, kJarRadius), 0);
+  left_.go(palm_at(jar - kClear * kLeftOut, kLeftAlong, kLeftOut, kJarRadius), 0);
   right_.go(palm_at(kAside, kRightAlong, kRightOut, kKnobRadius), 0);
   for (int side = 0; side < (has_right_ ? 2 : 1); ++side) {
     controls_[side] = actuator_index(s_.model, joint_of_arm(kSides[side], 0));
@@ -126,7 +130,8 @@ double DualArm::force_between(const std::string& a, const std::string& b) const 
   for (const ContactForce& f : forces_) {
     const std::string& first = s_.model.bodies[s_.model.shapes[f.shape_a].body].name;
     const std::string& second = s_.model.bodies[s_.model.shapes[f.shape_b].body].name;
-    if ((begins_with(first, a) && begins_with(second, b)) || (begins_with(first, b) && begins_with(second, a)))
+    if ((begins_with(first, a) && begins_with(second, b)) ||
+        (begins_with(first, b) && begins_with(second, a)))
       sum += f.normal_force;
   }
   return sum;
@@ -189,7 +194,7 @@ void DualArm::lift_jar() {
 void DualArm::open_jar() {
   say("reach for the lid");
   const auto knob = [&] { return pose("lid") * Vec3(0, 0, kKnobHeight - kJarHeight); };
-  right_.go(palm_at(knob() - 0.1 * kRightOut, kRightAlong, kRightOut, kKnobRadius), 1.5);
+  right_.go(palm_at(knob() - kClear * kRightOut, kRightAlong, kRightOut, kKnobRadius), 1.5);
   wait_for_arms();
   right_.go(palm_at(knob(), kRightAlong, kRightOut, kKnobRadius), 0.8);
   wait_for_arms();
@@ -244,7 +249,7 @@ void DualArm::close_jar() {
   wait(0.3);
   say("release the lid");
   release(1);
-  right_.go(raised(right_.pose(), -0.1 * kRightOut), 0.8);
+  right_.go(raised(right_.pose(), -kClear * kRightOut), 0.8);
   wait_for_arms();
   right_.go(palm_at(kAside, kRightAlong, kRightOut, kKnobRadius), 1);
 }
@@ -260,7 +265,7 @@ void DualArm::put_down() {
   left_.go(left_.pose(), 0.1);
   say("release the jar");
   release(0);
-  left_.go(raised(left_.pose(), -0.1 * kLeftOut), 1);
+  left_.go(raised(left_.pose(), -kClear * kLeftOut), 1);
   wait_for_arms();
   say("end");
   wait(0.5);

@@ -1,9 +1,9 @@
 // The robot of dual_arm_scene.h at work: what its arms and hands are told, step by step.
 //
 // Arms follow poses of their palms, straight and smooth from one to the next; joints follow by inverse
-// kinematics of an arm alone, with damped least squares. Hands are told to open and to close. Where things are
-// and what presses on them is known, as if by sensors: hands are closed until they hold, and go down until what
-// they hold stands.
+// kinematics of an arm alone, with damped least squares. Hands are told to open and to close. Where things
+// are and what presses on them is known, as if by sensors: hands are closed until they hold, and go down
+// until what they hold stands.
 #pragma once
 
 #include <functional>
@@ -56,6 +56,7 @@ class DualArm {
   Simulation& simulation() { return s_; }
   const Simulation& simulation() const { return s_; }
   const std::vector<TaskEvent>& events() const { return events_; }
+  const std::vector<ContactForce>& forces() const { return forces_; }  // of the last step
   const std::string& doing() const { return events_.back().name; }
   Transform pose(const std::string& body) const;
   double force_between(const std::string& a, const std::string& b) const;  // [N] normal; prefixes of bodies
