@@ -87,7 +87,7 @@ class Watch {
     if ((doing_ == "lift the jar" || doing_ == "reach for the lid") &&
         robot.force_between("right_", "lid") == 0)
       r.lid_slid = std::max(r.lid_slid, (X_JL.p - lid_.p).norm());
-    if (doing_ == "pour" && !has_poured_ && s.state.time > pours_at_ + 1.6) {
+    if (doing_ == "pour" && !has_poured_ && s.state.time > pours_at_ + 1.85) {
       has_poured_ = true;
       r.pictures.push_back(s.state);
     }
@@ -215,10 +215,9 @@ void claim_task(const TaskRun& r, const TaskRun& ours, Result* result) {
                   r.bowl_weight),
       fmt::format("{:.2f} and {:.2f} N", r.jar_push, r.bowl_push),
       std::abs(r.jar_push / r.jar_weight - 1) < 0.02 && std::abs(r.bowl_push / r.bowl_weight - 1) < 0.02);
-  result->claim(
-      "the lid until it is pulled", "held by stiction",
-      fmt::format("moves by {:.3f} mm in the jar (coulomb: {:.3f})", 1e3 * r.lid_slid, 1e3 * ours.lid_slid),
-      r.lid_slid < 1e-4 && ours.lid_slid < 1e-4);
+  result->claim("the lid until it is pulled", "held by stiction",
+                fmt::format("moves by {:.1e} m in the jar (coulomb: {:.1e})", r.lid_slid, ours.lid_slid),
+                r.lid_slid < 1e-5 && ours.lid_slid < 1e-5);
   const double slides = std::abs(r.lid_friction / kLidFriction - 1),
                ours_slides = std::abs(ours.lid_friction / kLidFriction - 1);
   result->claim(
@@ -368,6 +367,10 @@ Result dual_arm(const Run& run) {
       "those of the jar and the lid as they are then; hands close until fingers press with 12 N, and the jar "
       "goes "
       "down until the table bears 3 N of it.");
+  result.remarks.push_back(
+      "Islands of what touches are solved apart, and each stops by its own error; the errors of the table "
+      "and of figure "
+      "19 are those of the whole, as the judge finds them, which can be larger by the root of 2 at most.");
   return result;
 }
 
