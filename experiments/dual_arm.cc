@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "capstan/io/picture.h"
 #include "experiments/conic_problem.h"
@@ -19,7 +20,8 @@ namespace {
 
 constexpr double kTolerance = 1e-3, kConicTolerance = 1e-6;  // of the paper's comparison
 constexpr double kGravity = 9.81;
-constexpr double kDegree = 3.14159265358979 / 180;
+constexpr double kDegree = std::numbers::pi / 180;
+constexpr double kLasts = 25.4;  // [s] the task, about
 
 struct TaskRun {
   double tolerance = 0;  // eps_r
@@ -31,6 +33,7 @@ struct TaskRun {
   SolverComparison solvers;
   std::vector<State> pictures;
   double milliseconds = 0;  // of a step, processor
+  double following = 0;     // [m] by which joints missed the poses of the palms
   int dofs = 0;
 
   // Of the lid: how far it slid in the jar until it was pulled [m], friction over normal force while it slid.
@@ -155,7 +158,7 @@ TaskRun do_task(const Run& run, ContactLaw law, double tolerance, int compare_ev
     watch.look(d);
     const State& state = d.simulation().state;
     if (state.step % 100 == 0)
-      run.tell(done + share * std::min(1.0, state.time / 25.4),
+      run.tell(done + share * std::min(1.0, state.time / kLasts),
                fmt::format("t = {:.1f} s, {}", state.time, d.doing()));
   });
   Simulation& s = robot.simulation();
@@ -172,6 +175,7 @@ TaskRun do_task(const Run& run, ContactLaw law, double tolerance, int compare_ev
     r.failure = failure.what();
   }
   r.events = robot.events();
+  r.following = robot.worst_following();
   r.milliseconds = 1e3 * s.seconds / static_cast<double>(std::max<std::size_t>(1, r.time.size()));
   return r;
 }
@@ -180,7 +184,7 @@ double largest(const std::vector<double>& x) {
   return x.empty() ? 0 : *std::max_element(x.begin(), x.end());
 }
 
-// What the robot does in the pictures of figure 1, without the arms' upper links, which hide it.
+// What the robot does, in the manner of figure 1.
 std::string draw_keyframes(const TaskRun& r) {
   Scene scene = make_dual_arm({});
   const Model model = compile(scene);
@@ -238,8 +242,9 @@ void claim_task(const TaskRun& r, const TaskRun& ours, Result* result) {
                 mean(r.contacts) > 100 && largest(r.contacts) > 200);
   result->claim("iterations in a step", "4 on average (eps_r 1e-3)",
                 fmt::format("{:.2f}", mean(r.iterations)), mean(r.iterations) <= 4);
-  result->claim("time of a step", "interactive rates: below the 5 ms that it lasts",
-                fmt::format("{:.2f} ms on one thread", r.milliseconds), r.milliseconds < 5);
+  result->claim("poses of the palms that joints are told", "(ours) those of the keyframes",
+                fmt::format("within {:.2f} mm, a radian counting as 0.1 m", 1e3 * r.following),
+                r.following < 5e-4);
   result->claim("complementarity slackness", "satisfied exactly",
                 fmt::format("{:.1e} at most", r.worst_complementarity), r.worst_complementarity < 1e-12);
   const SolverComparison& c = r.solvers;
@@ -300,7 +305,11 @@ Result dual_arm(const Run& run) {
   const TaskRun& r =
       *std::find_if(runs.begin(), runs.end(), [](const TaskRun& t) { return t.tolerance == kTolerance; });
   claim_task(r, ours, &result);
-  if (!run.is_short) claim_tolerances(runs, &result);
+  if (!run.is_short) {
+    claim_tolerances(runs, &result);
+    result.claim("time of a step", "interactive rates: below the 5 ms that it lasts",
+                 fmt::format("{:.2f} ms on one thread", r.milliseconds), r.milliseconds < 5);
+  }
 
   if (!run.is_short) {
     result.figure("keyframes", "What the robot does (figure 1)", draw_keyframes(r));

@@ -15,7 +15,7 @@ constexpr double kClear = 0.14;                   // [m] from there, with the th
 constexpr double kClosing = 0.6, kOpening = 0.5;  // [s]
 constexpr double kHeld = 12;                      // [N] of fingers on a thing that is held
 constexpr double kLift = 0.22, kPull = 0.07;      // [m]
-constexpr double kSeated = 4, kStands = 3;        // [N] of the lid's rim on the jar, of the jar on the table
+constexpr double kStands = 3;                     // [N] of the jar on the table
 constexpr double kTilt = 2.2;                     // [rad] of the jar that pours
 
 const Vec3 kAside(0.58, -0.4, 0.5);  // [m] where the right hand waits

@@ -60,7 +60,7 @@ class DualArm {
   const std::string& doing() const { return events_.back().name; }
   Transform pose(const std::string& body) const;
   double force_between(const std::string& a, const std::string& b) const;  // [N] normal; prefixes of bodies
-  double worst_following() const { return worst_following_; }
+  double worst_following() const { return worst_following_; }  // [m] the largest ArmCommand::error()
 
   // The left hand takes the jar and lifts it.
   void lift_jar();
@@ -75,7 +75,6 @@ class DualArm {
   void step();
   void wait(double seconds);
   void wait_for_arms();
-  void hand(int side, double closed, double seconds);
   void grasp(int side, const std::string& thing);
   void release(int side);
   ArmCommand& arm(int side) { return side == 0 ? left_ : right_; }
