@@ -21,7 +21,7 @@ namespace {
 constexpr double kTolerance = 1e-3, kConicTolerance = 1e-6;  // of the paper's comparison
 constexpr double kGravity = 9.81;
 constexpr double kDegree = std::numbers::pi / 180;
-constexpr double kLasts = 25.4;  // [s] the task, about
+constexpr double kLasts = 25.4, kMarblesFall = 1.85;  // [s] the task, about; in it, after it begins to pour
 
 struct TaskRun {
   double tolerance = 0;  // eps_r
@@ -84,13 +84,14 @@ class Watch {
       doing_ = robot.doing();
       r.pictures.push_back(s.state);
       if (doing_ == "lift the jar") lid_ = X_JL;
+      is_held_ = doing_ == "reach for the lid" || (is_held_ && doing_ != "release the jar");
       if (doing_ == "reach for the lid") hold_ = inverse(robot.pose("left_palm")) * robot.pose("jar");
       if (doing_ == "pour") pours_at_ = s.state.time;
     }
     if ((doing_ == "lift the jar" || doing_ == "reach for the lid") &&
         robot.force_between("right_", "lid") == 0)
       r.lid_slid = std::max(r.lid_slid, (X_JL.p - lid_.p).norm());
-    if (doing_ == "pour" && !has_poured_ && s.state.time > pours_at_ + 1.85) {
+    if (doing_ == "pour" && !has_poured_ && s.state.time > pours_at_ + kMarblesFall) {
       has_poured_ = true;
       r.pictures.push_back(s.state);
     }
@@ -103,9 +104,7 @@ class Watch {
       }
       if (normal > 1) r.lid_friction = std::max(r.lid_friction, friction / normal);
     }
-    const bool holds = !hold_is_over_ && doing_ != "begin" && hold_.p.norm() > 0;
-    if (doing_ == "release the jar") hold_is_over_ = true;
-    if (holds && !hold_is_over_) {
+    if (is_held_) {
       const Transform X_PJ = inverse(robot.pose("left_palm")) * robot.pose("jar");
       r.jar_slid = std::max(r.jar_slid, (X_PJ.p - hold_.p).norm());
       r.jar_turned = std::max(r.jar_turned, angle_between(hold_.R, X_PJ.R));
@@ -126,7 +125,7 @@ class Watch {
   std::string doing_;
   Transform lid_, hold_;
   double pours_at_ = 0;
-  bool has_poured_ = false, hold_is_over_ = false;
+  bool has_poured_ = false, is_held_ = false;
 };
 
 void measure_end(const DualArm& robot, TaskRun* r) {
@@ -146,7 +145,6 @@ void measure_end(const DualArm& robot, TaskRun* r) {
   r->jar_weight = kGravity * (mass_of(model, "jar") + mass_of(model, "lid"));
   r->bowl_weight = kGravity * (mass_of(model, "bowl") + marbles);
   r->jar_push = robot.force_between("jar", kWorld), r->bowl_push = robot.force_between("bowl", kWorld);
-  r->pictures.push_back(robot.simulation().state);
 }
 
 TaskRun do_task(const Run& run, ContactLaw law, double tolerance, int compare_every, double done,
