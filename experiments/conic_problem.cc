@@ -13,6 +13,25 @@
 
 namespace capstan::experiments {
 
+ConicProblem conic_problem(const Problem& problem, const VecX& answer) {
+  ConicProblem conic = conic_problem(problem);
+  std::vector<VecX> push(conic.A.size());  // A v*
+  for (std::size_t b = 0; b < conic.A.size(); ++b)
+    push[b] = conic.A[b] * conic.v_star.segment(conic.start[b], conic.A[b].rows());
+  for (const DofLaw& law : problem.dof_laws) {
+    const auto after = std::upper_bound(conic.start.begin(), conic.start.end(), law.dof);
+    const std::size_t b = after - conic.start.begin() - 1;
+    const int k = law.dof - conic.start[b];
+    double cost, hessian;
+    const double impulse = evaluate(law.law, law.sign * answer[law.dof], &cost, &hessian);
+    conic.A[b](k, k) += hessian;
+    push[b][k] += law.sign * impulse + hessian * answer[law.dof];
+  }
+  for (std::size_t b = 0; b < conic.A.size(); ++b)
+    conic.v_star.segment(conic.start[b], conic.A[b].rows()) = conic.A[b].ldlt().solve(push[b]);
+  return conic;
+}
+
 ConicProblem conic_problem(const Problem& problem) {
   const Model& model = *problem.model;
   ConicProblem conic;
@@ -307,6 +326,36 @@ ConicAnswer solve_interior_point(const ConicProblem& p, double tolerance) {
   answer.iterations = iterations;
   answer.converged = converged || o.n == 0;
   return answer;
+}
+
+void compare_solvers(const Simulation& s, double conic_tolerance, SolverComparison* sum) {
+  const Problem& problem = s.workspace.problem;
+  NewtonWorkspace newton = make_newton_workspace(s.model);
+  double best = 1e30, best_conic = 1e30;
+  SolverReport report;
+  for (int k = 0; k < 3; ++k) {
+    const double began = processor_seconds();
+    report = solve_newton(problem, s.options.newton, &newton);
+    best = std::min(best, processor_seconds() - began);
+  }
+  const ConicProblem conic = conic_problem(problem, newton.v);
+  ConicAnswer answer;
+  for (int k = 0; k < 2; ++k) {
+    const double began = processor_seconds();
+    answer = solve_interior_point(conic, conic_tolerance);
+    best_conic = std::min(best_conic, processor_seconds() - began);
+  }
+  ++sum->samples;
+  if (!answer.converged) {
+    ++sum->unsolved;
+    return;
+  }
+  sum->newton_time += best, sum->conic_time += best_conic;
+  sum->newton_iterations += report.iterations, sum->conic_iterations += answer.iterations;
+  sum->worst_momentum = std::max(sum->worst_momentum, errors(conic, answer).momentum);
+  const double ours = calc_cost(problem, newton.v), theirs = calc_cost(problem, answer.v);
+  if (std::min(ours, theirs) > 0)
+    sum->worst_cost = std::max(sum->worst_cost, std::max(ours, theirs) / std::min(ours, theirs) - 1);
 }
 
 }  // namespace capstan::experiments

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "capstan/problem/problem.h"
+#include "experiments/simulation.h"
 
 namespace capstan::experiments {
 
@@ -39,7 +39,11 @@ struct ConicProblem {
   std::vector<ContactRow> contacts;
 };
 
-// Of a problem with the law sap and no constraints but contacts.
+// Of a problem with the law sap, and contacts between objects. Laws of single dofs (drives, limits) become
+// what they are near `answer`: quadratics with the same impulse and stiffness there, so that the minimum
+// stays.
+ConicProblem conic_problem(const Problem& problem, const VecX& answer);
+// Of a problem that has none of those.
 ConicProblem conic_problem(const Problem& problem);
 void save(const ConicProblem& problem, const std::string& path);
 
@@ -61,5 +65,19 @@ ConicErrors errors(const ConicProblem& problem, const ConicAnswer& answer);
 // the Newton solver uses too, so that the two differ in the method, not in the linear algebra. Starts cold,
 // as such methods do.
 ConicAnswer solve_interior_point(const ConicProblem& problem, double tolerance);
+
+// Newton's method, warm, and the interior-point method on the same problems.
+struct SolverComparison {
+  int samples = 0, unsolved = 0;           // unsolved: by the interior-point method
+  double newton_time = 0, conic_time = 0;  // [s] of the processor, of those that are solved
+  double newton_iterations = 0, conic_iterations = 0;
+  double worst_momentum = 0;  // e_m of the interior-point method
+  double worst_cost = 0;      // the larger of the two answers' costs over the smaller, less 1
+  double ratio() const { return conic_time / newton_time; }
+  int solved() const { return samples - unsolved; }
+};
+
+// Adds the problem of the last step.
+void compare_solvers(const Simulation& simulation, double conic_tolerance, SolverComparison* sum);
 
 }  // namespace capstan::experiments

@@ -35,6 +35,7 @@ struct Figure {
   std::string name;  // of the file, without ending
   std::string caption;
   std::string svg;
+  bool keeps_svg = true;  // false: the PNG alone, where that can be made, since the SVG is large
 };
 
 struct Table {

@@ -18,6 +18,7 @@ Result crowned_pulley(const Run& run);
 Result anisotropic_friction(const Run& run);
 Result conic_solvers(const Run& run);
 Result slip_control(const Run& run);
+Result dual_arm(const Run& run);
 Result simulation_benchmarks(const Run& run);
 Result no_ghosts(const Run& run);
 Result no_slip_grasp(const Run& run);

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
 
@@ -43,17 +42,12 @@ double grip_at(double time) {
   return std::fmod(time + 1e-9, kPeriod) < kDuty * kPeriod ? kFirm : kLoose;
 }
 
-double seconds(const std::chrono::steady_clock::time_point& began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
 // Everything a run tells, step by step.
 struct SlipRun {
   std::vector<double> time, grip, pitch, contacts, iterations, torque;  // [s], [N], [degrees], [], [], [N m]
   double drop = 0;                                                      // [m] of the spatula, in all
-  double worst_momentum = 0, newton_time = 0, conic_time = 0, conic_iterations = 0, worst_cost = 0;
-  double worst_conic_momentum = 0;
-  int samples = 0, unsolved = 0;
+  double worst_momentum = 0;
+  SolverComparison solvers;
 
   // Of the steps in which the grip is this one.
   double mean_of(const std::vector<double>& values, double of_grip) const {
@@ -65,37 +59,6 @@ struct SlipRun {
     return sum / std::max(count, 1);
   }
 };
-
-// The same problem by Newton's method, warm, and by an interior-point method.
-void compare_solvers(const Simulation& s, SlipRun* out) {
-  const ConicProblem conic = conic_problem(s.workspace.problem);
-  NewtonWorkspace newton = make_newton_workspace(s.model);
-  double best = 1e30, best_conic = 1e30;
-  SolverReport report;
-  for (int k = 0; k < 3; ++k) {
-    const auto began = std::chrono::steady_clock::now();
-    report = solve_newton(s.workspace.problem, s.options.newton, &newton);
-    best = std::min(best, seconds(began));
-  }
-  ConicAnswer answer;
-  for (int k = 0; k < 2; ++k) {
-    const auto began = std::chrono::steady_clock::now();
-    answer = solve_interior_point(conic, kConicTolerance);
-    best_conic = std::min(best_conic, seconds(began));
-  }
-  ++out->samples;
-  if (!answer.converged) {
-    ++out->unsolved;
-    return;
-  }
-  out->newton_time += best;
-  out->conic_time += best_conic;
-  out->conic_iterations += answer.iterations;
-  out->worst_conic_momentum = std::max(out->worst_conic_momentum, errors(conic, answer).momentum);
-  const double least = calc_cost(s.workspace.problem, newton.v);
-  if (least > 0)
-    out->worst_cost = std::max(out->worst_cost, calc_cost(s.workspace.problem, answer.v) / least - 1);
-}
 
 SlipRun run_slip(const Run& run, ContactLaw law, double duration, int compare_every) {
   SlipRun out;
@@ -121,7 +84,8 @@ SlipRun run_slip(const Run& run, ContactLaw law, double duration, int compare_ev
     for (const PatchForce& patch : patches) torque += std::abs(patch.moment_W.y());
     out.torque.push_back(torque);
     out.worst_momentum = std::max(out.worst_momentum, s.report.solver.momentum_residual);
-    if (compare_every > 0 && s.state.step % compare_every == 0) compare_solvers(s, &out);
+    if (compare_every > 0 && s.state.step % compare_every == 0)
+      compare_solvers(s, kConicTolerance, &out.solvers);
     s.state.control.setConstant(grip_at(s.state.time));
     if (s.state.step % 100 == 0) run.tell(s.state.time / duration, fmt::format("t = {:.1f} s", s.state.time));
   });
@@ -180,19 +144,19 @@ Result slip_control(const Run& run) {
                           "60 to 200 in both", firm > 60 && firm < 200 && loose > 60 && loose < 200});
   result.claim("momentum error", "9.99e-4 at most", fmt::format("{:.2e} at most", sap.worst_momentum),
                sap.worst_momentum <= kTolerance);
-  const int solved = sap.samples - sap.unsolved;
-  const double ratio = sap.conic_time / sap.newton_time;
+  const SolverComparison& solvers = sap.solvers;
   result.claim(
       "against an interior-point method, on the same problems",
       "92 times faster than Gurobi (10.1 iterations), 20 times than the geodesic one (5.6)",
       fmt::format(
           "{:.0f} times faster than our own interior point ({:.1f} iterations, e_m {:.1e} at most, {} of {} "
           "problems solved)",
-          ratio, sap.conic_iterations / std::max(solved, 1), sap.worst_conic_momentum, solved, sap.samples),
-      ratio > 20 && sap.unsolved == 0,
+          solvers.ratio(), solvers.conic_iterations / std::max(solvers.solved(), 1), solvers.worst_momentum,
+          solvers.solved(), solvers.samples),
+      solvers.ratio() > 20 && solvers.unsolved == 0,
       Difference{"both of ours factor the same small matrix, and neither is Gurobi",
                  "faster, with the same minimum within 1 %",
-                 ratio > 2 && sap.unsolved == 0 && sap.worst_cost < 0.01});
+                 solvers.ratio() > 2 && solvers.unsolved == 0 && solvers.worst_cost < 0.01});
   const auto plot = [&](const std::vector<Series>& series, const char* label) {
     return draw_plot(series, {680, 300, "", "time [s]", label, false, false, {}, {}});
   };

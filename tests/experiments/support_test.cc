@@ -8,8 +8,10 @@
 #include <numbers>
 #include <set>
 
+#include "capstan/step/probe.h"
 #include "experiments/clutter.h"
 #include "experiments/conic_problem.h"
+#include "experiments/dual_arm_task.h"
 #include "experiments/experiment.h"
 #include "experiments/gear_meshes.h"
 
@@ -89,6 +91,51 @@ TEST(StepProblem, ConicFormHasTheSameSolution) {
   EXPECT_GT(errors(conic, wrong).momentum, 1e-5);
 }
 
+// A slide that a servo presses against a box on the floor; its force is limited to half of what it asks for,
+// or not at all in what matters.
+Simulation pushed_box(double limit) {
+  Scene scene;
+  const auto add = [&](const char* name, const Vec3& p, const Joint& joint) {
+    Body body;
+    body.name = name, body.pose.position = p, body.joints = {joint};
+    scene.bodies.push_back(body);
+    ShapeInstance shape;
+    shape.name = shape.body = name, shape.shape = Box{Vec3::Constant(0.05)}, shape.mass = 1;
+    scene.shapes.push_back(shape);
+  };
+  Joint slide, free;
+  slide.name = "slide", slide.type = JointType::prismatic, slide.axis = Vec3::UnitX();
+  free.name = "box", free.type = JointType::free;
+  add("slide", Vec3(-0.1, 0, 0.05), slide), add("box", Vec3(0, 0, 0.05), free);
+  ShapeInstance floor;
+  floor.name = "floor", floor.shape = HalfSpace{};
+  scene.shapes.push_back(floor);
+  Actuator servo;
+  servo.name = servo.joint = "slide", servo.gain = 100, servo.bias = Vec3(0, -100, -1), servo.control = 0.1;
+  servo.force_range = {-limit, limit};
+  scene.actuators.push_back(servo);
+  Simulation s(scene, ContactLaw::sap, 0.005);
+  s.options.newton.relative_tolerance = 1e-11;
+  s.run_until(0.1);
+  return s;
+}
+
+// Drives are no contacts: near the answer they are springs, or forces where they are at their limits.
+TEST(StepProblem, ConicFormHasDrives) {
+  for (const double limit : {5.0, 50.0}) {
+    const Simulation s = pushed_box(limit);
+    ASSERT_EQ(s.workspace.problem.dof_laws.size(), 1u);
+    const VecX& v = s.workspace.newton.v;
+    const ConicAnswer newton{v, s.workspace.newton.impulse, 0, true};
+    const ConicProblem conic = conic_problem(s.workspace.problem, v);
+    EXPECT_LT(errors(conic, newton).momentum, 1e-9) << limit;
+    EXPECT_GT(errors(conic_problem(s.workspace.problem), newton).momentum, 1e-3) << limit;
+    const ConicAnswer interior = solve_interior_point(conic, 1e-9);
+    EXPECT_TRUE(interior.converged);
+    EXPECT_LT((interior.v - v).norm(), 1e-5 * v.norm() + 1e-7);
+  }
+}
+
 TEST(StepProblem, ConicFileSaysWhatItHolds) {
   const Simulation s = clutter_step();
   const ConicProblem conic = conic_problem(s.workspace.problem);
@@ -125,6 +172,33 @@ TEST(Page, TellsWhatHoldsDiffersAndFails) {
   EXPECT_NE(part.find("| a \\| b | 1 | 1.01 | holds |"), std::string::npos) << part;
   EXPECT_NE(part.find("| c | 2 | 3 | differs, at most 4: we count otherwise |"), std::string::npos);
   EXPECT_NE(part.find("| d | 4 | 5 | **does not hold** |"), std::string::npos);
+}
+
+TEST(Page, PointsToTheSvgOfAFigureThatKeepsIt) {
+  Result result;
+  result.figure("f", "a figure", "<svg/>");
+  EXPECT_NE(page_part(all_experiments()[0], result).find("/f.svg)"), std::string::npos);
+  result.figures[0].keeps_svg = false;
+  EXPECT_EQ(page_part(all_experiments()[0], result).find("/f.svg)"), std::string::npos);
+  EXPECT_NE(page_part(all_experiments()[0], result).find("/f.png)"), std::string::npos);
+}
+
+TEST(DualArm, HasThePublishedDofsAndPalmsGoWhereTheyAreTold) {
+  const Model model = compile(make_dual_arm({}));
+  EXPECT_EQ(model.num_velocities(), 160);
+  const Model arm = compile(make_arm("left"));
+  State state = initial_state(arm);
+  VecX start(kArmJoints);
+  start << 0, 1.3, -0.4, 1.6, 0, -1.4, -1.1;
+  ArmCommand command("left", start);
+  const Transform goal = palm_at(Vec3(0.65, 0.1, 0.3), Vec3::UnitX(), -Vec3::UnitY(), 0.04);
+  EXPECT_LT((goal * Vec3(0.041, 0, kGraspAt) - Vec3(0.65, 0.1, 0.3)).norm(), 1e-12);  // a gap of 1 mm
+  command.go(goal, 1);
+  while (!command.arrived()) command.advance(0.005);
+  state.q = command.q();
+  const Transform X = frame_pose(arm, state, "left_palm");
+  EXPECT_LT((X.p - goal.p).norm(), 2e-4);
+  EXPECT_LT((X.R - goal.R).norm(), 2e-3);
 }
 
 TEST(Page, IsPutTogetherFromWhatWasRun) {
