@@ -131,7 +131,7 @@ bool pull_quietly(const Run& run, Result* result, Table* runs) {
           "0.021 N m/rad",
           "it does what the rod does, where its springs have the rope's stiffness", capsules_collapse});
   result->claim("the pull before unknotting number 4 collapses, with the springs of the authors' code",
-                "(ours) a tenth of the rod's, as its stiffness",
+                "(ours) below half of the rod's: springs that turn a tenth as stiffly",
                 fmt::format("{:.2f} N, rod {:.2f} N", published, stiffest), published < 0.5 * stiffest);
   result->figure("keyframes",
                  "Unknotting number 4, rod and capsules, after so many mm of way of the ends (figure 1)",
