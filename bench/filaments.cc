@@ -4,7 +4,7 @@
 //
 //   knots     pulled tight, at the paper's step of 0.1 ms and larger ones; 0.002 there
 //   capsules  the same with a chain of capsules in place of a rod
-//   loop      the area that the knot goes around, pull and speed over time, rod and capsules, as CSV
+//   loop      the area that the knot goes around and its pull, pulled slowly, rod and capsules, as CSV
 //   rings     a hanging chain for 1 s after it came to rest; 0.012 for 100 rings there
 //   rest      the same for 60 s, or as many as a fourth argument says: how far the chain's end moves
 //   gripper   filaments around a tree of sticks; 0.013 there
@@ -20,7 +20,8 @@ namespace {
 using namespace capstan::experiments;
 
 bool tighten(int crossings, double dt, bool is_rod = true) {
-  const KnotRun knot = is_rod ? tighten_knot(crossings, dt) : tighten_chain_of_capsules(crossings, dt);
+  const KnotPull pull{.crossings = crossings, .dt = dt};
+  const KnotRun knot = is_rod ? tighten_knot(pull) : tighten_chain_of_capsules(pull);
   const char* what = !knot.failure.empty() ? knot.failure.c_str()
                      : !knot.keeps_knot    ? "PASSES THROUGH ITSELF"
                      : knot.is_tight       ? "is tight"
@@ -31,11 +32,12 @@ bool tighten(int crossings, double dt, bool is_rod = true) {
   return knot.passes();
 }
 
-void print_loop(int crossings, double dt, bool is_rod) {
-  const KnotRun knot = is_rod ? tighten_knot(crossings, dt) : tighten_chain_of_capsules(crossings, dt);
-  for (std::size_t i = 0; i < knot.times.size(); ++i)
-    std::printf("%s,%d,%.4f,%.6f,%.4f,%.4f\n", is_rod ? "rod" : "capsules", crossings, knot.times[i],
-                knot.areas[i], knot.pulls[i], knot.speeds[i]);
+void print_loop(KnotPull pull, int crossings, double dt, bool is_rod) {
+  pull.crossings = crossings, pull.dt = dt;
+  const KnotRun knot = is_rod ? tighten_knot(pull) : tighten_chain_of_capsules(pull, springs_of_rope());
+  for (std::size_t i = 0; i < knot.ways.size(); ++i)
+    std::printf("%s,%d,%.1f,%.6f,%.4f,%.8f\n", is_rod ? "rod" : "capsules", crossings, pull.speed,
+                knot.ways[i], knot.pulls[i], knot.areas[i]);
 }
 
 void hang(int count, double dt, double rest) {
@@ -81,11 +83,10 @@ int main(int argc, char** argv) {
     }
   }
   if (argc > 1 && is_asked("loop")) {
-    std::printf("rope,crossings,time [s],area [m^2],pull [N],speed [m/s]\n");
+    std::printf("rope,crossings,speed [m/s],way of the ends [m],pull [N],area [m^2]\n");
     for (const int crossings : list({9})) {
-      for (const double dt : steps({1e-4})) {
-        print_loop(crossings, dt, true);
-        print_loop(crossings, dt, false);
+      for (const double dt : steps({5e-4})) {
+        for (const bool is_rod : {true, false}) print_loop(kQuietPull, crossings, dt, is_rod);
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "capstan/io/picture.h"
 #include "capstan/io/read.h"
 #include "capstan/model/add_rod.h"
 
@@ -138,9 +139,11 @@ void Filaments::begin() {
   workspace = make_workspace(model);
 }
 
-void Filaments::advance(FilamentCost* cost) {
+void Filaments::advance(FilamentCost* cost, const VecX& forces) {
+  Input input;
+  input.generalized_force = forces;
   const double start = cpu_seconds();
-  const Report report = step(model, options, {}, &state, &workspace);
+  const Report report = step(model, options, input, &state, &workspace);
   cost->add(report, options.dt, cpu_seconds() - start);
 }
 
@@ -237,6 +240,7 @@ GripRun grip_tree(int seed, double dt, double duration) {
     clamp.body = "palm";
     rod.attachments = {clamp};
     rod.material = "rubber";
+    rod.rgba = {0.25f, 0.5f, 0.75f, 1};
     scene.rods.push_back(rod);
   }
   Filaments run(scene, dt);
@@ -244,10 +248,18 @@ GripRun grip_tree(int seed, double dt, double duration) {
   const int lift = run.model.find_actuator("lift");
   const int tree = run.model.joints[run.model.find_body("tree") - 1].q;
   GripRun grip;
+  const auto draw = [&] {
+    PictureOptions view;
+    view.width = view.height = 480;
+    grip.pictures.push_back(draw_picture(run.model, {run.state}, view));
+  };
   try {
     while (run.state.time < duration) {
       const double time = run.state.time,
                    curl = std::clamp((time - kCurlBegins) / (kCurled - kCurlBegins), 0.0, 1.0);
+      for (const double moment : {kCurlBegins, kCurled}) {
+        if (std::abs(time - moment) < 0.5 * dt) draw();
+      }
       run.state.control[lift] = (kPalmLow - kPalmHigh) * std::clamp(time / kLowered, 0.0, 1.0) +
                                 kPalmUp * std::clamp((time - kCurled) / (kLifted - kCurled), 0.0, 1.0);
       for (int k = 0; k < kFilaments; ++k)
@@ -257,6 +269,7 @@ GripRun grip_tree(int seed, double dt, double duration) {
   } catch (const std::exception& failure) {
     grip.failure = failure.what();
   }
+  draw();
   grip.lifted = run.state.q[tree + 2] - 0.003;
   return grip;
 }

@@ -34,30 +34,57 @@ struct Filaments {
   StepOptions options;
 
   Filaments(const Scene& scene, double dt);
-  void begin();  // after rods were added
-  void advance(FilamentCost* cost);
+  void begin();                                               // after rods were added
+  void advance(FilamentCost* cost, const VecX& forces = {});  // [N or N m] on each dof
 };
 Scene filament_scene(double friction, double stiffness);
 
 // A rope of 1 m and 3 mm with a torus knot of 3, 5, 7 or 9 crossings (unknotting numbers 1 to 4), 300 edges,
-// no friction, whose ends are pulled apart at 0.8 m/s for 0.7 s or until 10 N. After every step two
+// no friction, whose ends are pulled apart until they have gone 0.56 m, or until 10 N. After every step two
 // invariants tell whether it is still that knot (tests/support/knots.h).
+struct KnotPull {
+  int crossings = 3;
+  double dt = 1e-4;
+  double speed = 0.8;  // [m/s] at which the ends part: Li and Chou's
+  double alpha = 1;    // [1/s] damping of velocities, theirs as well
+};
+inline constexpr KnotPull kQuietPull = {3, 5e-4, 0.4, 20};  // slower and damped: the loop does not whirl
+
 struct KnotRun {
   FilamentCost cost;
+  int dofs = 0;
   bool keeps_knot = true;  // in every step
   bool is_tight = false;   // its pull came above 1 N
   double pull = 0;         // [N] at the end
   double time = 0;         // [s]
   std::string failure;     // of a step
-  // After every millisecond [s]: pull [N]; area that the rope goes around [m^2]; root of the mean square of
-  // its nodes' speed [m/s]
-  std::vector<double> times, pulls, areas, speeds;
+  // Every 0.2 mm: way of the ends [m]; pull [N]; area of the loop from where the rope first meets itself to
+  // where it is met [m^2]; where its nodes are
+  std::vector<double> ways, pulls, areas;
+  std::vector<std::vector<Vec3>> shapes;
   bool passes() const { return keeps_knot && is_tight && failure.empty(); }
 };
-KnotRun tighten_knot(int crossings, double dt);
+KnotRun tighten_knot(const KnotPull& pull);
 
-// The same rope as 300 rigid capsules with springs between their ends, 3e3 N/m and 2e-3 N m/rad.
-KnotRun tighten_chain_of_capsules(int crossings, double dt);
+// The same rope as 300 rigid capsules, whose ends are held together by springs and turn against springs.
+struct ChainSprings {
+  double stretch = 3e3, turn = 2e-3;  // [N/m], [N m/rad]: those of the authors' code
+};
+ChainSprings springs_of_rope();  // EA / h and EI / h of the rod
+KnotRun tighten_chain_of_capsules(const KnotPull& pull, const ChainSprings& springs = {});
+
+// Where the loop collapses: 10 mm of way in which its area falls by the largest factor. Looked for until the
+// loop is 3 cm^2 small, less than which is the rope itself.
+struct Collapse {
+  double way = 0, factor = 1;              // [m] at its beginning
+  double area = 0;                         // [m^2] there
+  double pull_before = 0, pull_after = 0;  // [N] the most before, the least from there to 20 mm on
+};
+Collapse find_collapse(const KnotRun& knot);
+
+// The knot of a rope, from the side from which its loop is seen best, its two halves in two colours: 360 x
+// 240.
+std::string draw_knot(const std::vector<Vec3>& nodes, const std::string& title);
 
 // A hanging chain of closed rods of 20 edges, each through the next; the lower half of the first is fixed.
 struct RingRun {
@@ -79,6 +106,7 @@ struct GripRun {
   FilamentCost cost;
   double lifted = 0;  // [m] that the tree came up
   std::string failure;
+  std::vector<std::string> pictures;  // lowered, curled up, lifted; as SVG of 480 x 480
 };
 GripRun grip_tree(int seed, double dt, double duration = 5.25);
 

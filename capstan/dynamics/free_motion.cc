@@ -15,6 +15,7 @@
 #include "capstan/dynamics/objects.h"
 #include "capstan/dynamics/offset_body.h"
 #include "capstan/dynamics/place_carriers.h"
+#include "capstan/dynamics/struck_objects.h"
 #include "capstan/math/rotation.h"
 
 namespace capstan {
@@ -398,6 +399,7 @@ void calc_free_motion(const Model& model, const State& state, const Input& input
   motion->iterations = 0;
   motion->residual = 0;
   motion->converged = true;
+  forget_struck_objects(model, motion);
   for (int i = static_cast<int>(model.trees.size()); i < model.num_objects(); ++i) {
     const Object& object = model.objects[i];
     place_object(model, state.q, i, &motion->placement);
@@ -510,8 +512,9 @@ void move_on(const Model& model, const State& state, const VecX& v, double dt, d
       [&](int begin, int end) { move_trees(model, state, v, dt, theta_vq, begin, end, s, q1); });
   for (int i = num_trees; i < model.num_objects(); ++i) {
     const Object& o = model.objects[i];
-    s.v_vq.segment(o.dof_begin, o.num_dofs()) = theta_vq * v.segment(o.dof_begin, o.num_dofs()) +
-                                                (1 - theta_vq) * state.v.segment(o.dof_begin, o.num_dofs());
+    const double of_v = is_struck(*motion, i) ? 1 : theta_vq;
+    s.v_vq.segment(o.dof_begin, o.num_dofs()) =
+        of_v * v.segment(o.dof_begin, o.num_dofs()) + (1 - of_v) * state.v.segment(o.dof_begin, o.num_dofs());
     move_object(model, i, state.q, s.v_vq, dt, q1);
   }
   if (!model.options.conserve_momentum) return;

@@ -68,6 +68,7 @@ struct Motion::Scratch {
   std::vector<MatX> jacobian;          // [trees] of m, for the implicit schemes
   std::vector<Eigen::PartialPivLU<MatX>> lu;
   MomentumWorkspace momentum;
+  std::vector<char> is_struck;  // [objects] struck_objects.h
 };
 
 // Where the semi-implicit scheme takes the spring of a joint (free_motion.h): at q0 + dt (of_v v - of_v0 v0).

@@ -5,6 +5,7 @@
 
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/dynamics/place_carriers.h"
+#include "capstan/dynamics/struck_objects.h"
 #include "capstan/math/branch_matrix.h"
 
 namespace capstan {
@@ -20,20 +21,23 @@ auto dofs_of(const Object& object, const VecX& x) {
   return x.segment(object.dof_begin, object.num_dofs());
 }
 
-ObjectStep make_step(const TimeStep& step, const Object& object, const Eigen::Ref<const VecX>& force) {
+ObjectStep make_step(const TimeStep& step, int id, const Eigen::Ref<const VecX>& force,
+                     const Motion& motion) {
+  const Object& object = step.model.objects[id];
+  const Scheme own = is_struck(motion, id) ? scheme(Integrator::semi_implicit) : step.scheme;
   return {step.state.q.segment(object.q_begin, object.num_positions()),
           dofs_of(object, step.state.v),
           force,
           step.model.options.gravity,
           step.dt,
-          step.scheme.theta,
-          step.scheme.theta_vq,
-          step.scheme.theta1,
+          own.theta,
+          own.theta_vq,
+          own.theta1,
           step.model.options.conserve_momentum};
 }
 
-ObjectStep make_step(const TimeStep& step, const Object& object, const Motion& motion) {
-  return make_step(step, object, dofs_of(object, motion.scratch->external));
+ObjectStep make_step(const TimeStep& step, int id, const Motion& motion) {
+  return make_step(step, id, dofs_of(step.model.objects[id], motion.scratch->external), motion);
 }
 
 bool factor(ObjectMotion& w) {
@@ -189,11 +193,24 @@ void calc_object_motion(const TimeStep& step, int id, Motion* motion) {
   set_tangent(step, id, step.state.v, motion);
 }
 
+void forget_struck_objects(const Model& model, Motion* motion) {
+  motion->scratch->is_struck.assign(model.num_objects(), 0);
+}
+
+bool is_struck(const Motion& motion, int id) {
+  return motion.scratch->is_struck[id] != 0;
+}
+
+void strike_object(const TimeStep& step, int id, const VecX& u, Motion* motion) {
+  motion->scratch->is_struck[id] = 1;
+  set_tangent(step, id, u, motion);
+}
+
 void set_tangent(const TimeStep& step, int id, const VecX& u, Motion* motion) {
   const Model& model = step.model;
   const Object& object = model.objects[id];
   ObjectMotion& w = motion_of(model, *motion, id);
-  const ObjectStep own = make_step(step, object, *motion);
+  const ObjectStep own = make_step(step, id, *motion);
   BlockMatrix& A = w.factor.matrix;
   w.u = dofs_of(object, u);
   w.size = object.physics->calc_system(own, w.u, w.m, Tangent::exact, &A);
@@ -241,7 +258,7 @@ TangentError calc_tangent_error(const TimeStep& step, int id, const VecX& v, dou
     e.is_small = w.converged;  // A has a factor
     return e;
   }
-  const ObjectStep own = make_step(step, object, *motion);
+  const ObjectStep own = make_step(step, id, *motion);
   object.physics->calc_system(own, dofs_of(object, v), w.m_end, Tangent::exact, nullptr);
   w.dv = dofs_of(object, v) - w.u;
   A.multiply(w.dv.data(), w.work.data());
@@ -276,7 +293,7 @@ void balance_object(const TimeStep& step, int id, const VecX& impulses, VecX* v,
   ObjectMotion& w = motion_of(step.model, *motion, id);
   w.work = dofs_of(object, *v);
   w.dv = dofs_of(object, motion->scratch->external) + dofs_of(object, impulses) / step.dt;
-  object.physics->balance(make_step(step, object, w.dv), w.work);
+  object.physics->balance(make_step(step, id, w.dv, *motion), w.work);
   dofs_of(object, motion->v_star) += w.work - dofs_of(object, *v);
   dofs_of(object, *v) = w.work;
 }
@@ -292,7 +309,7 @@ void find_added_impulses(const TimeStep& step, int id, Motion* motion) {
 double calc_potential(const TimeStep& step, int id, const VecX& v, const Motion& motion) {
   const Object& object = step.model.objects[id];
   const ObjectMotion& w = motion_of(step.model, motion, id);
-  return object.physics->calc_potential(make_step(step, object, motion), dofs_of(object, v)) -
+  return object.physics->calc_potential(make_step(step, id, motion), dofs_of(object, v)) -
          w.added.dot(dofs_of(object, v) - w.u);
 }
 

@@ -5,6 +5,7 @@
 #include "capstan/dynamics/free_turn.h"
 #include "capstan/dynamics/lone_turn.h"
 #include "capstan/dynamics/offset_body.h"
+#include "capstan/dynamics/struck_objects.h"
 
 namespace capstan {
 namespace {
@@ -16,16 +17,16 @@ bool bends(const Contacts& contacts, int i) {
 
 // The velocity that moves positions: v, with what bounces change. Where the scheme moves positions along the
 // mean of old and new velocities, what a contact stops would go on into it by half of its old way: it moves
-// along the new ones; so does what follows a surface that bends, as its gap was found along these. Of rods
-// and soft bodies only the nodes that are touched: what vibrates in the rest would gain energy.
+// along the new ones, as struck rods do; so does what follows a surface that bends, as its gap was found along
+// these. Of other rods and of soft bodies only the nodes that are touched: what vibrates in the rest would
+// gain energy.
 const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
-  constexpr double kMostFalls = 2;  // g dt^2 that contacts at rest may close in a step
   Workspace& w = run.w;
-  const double dt = run.options.dt, theta_vq = run.scheme.theta_vq;
+  const double theta_vq = run.scheme.theta_vq;
   const VecX& moving = moving_velocity(w.bounce, v, theta_vq, &w.v_moving);
   if (theta_vq == 0 || theta_vq == 1 || w.contacts.size() == 0) return moving;
   calc_contact_velocities(w.problem, run.state.v, &w.contact_velocity);
-  const double fast = kMostFalls * run.model.options.gravity.norm() * dt;
+  const double fast = run.speed_at_rest();
   w.is_stopped.assign(run.model.blocks.size(), 0);
   bool any = false;
   for (const ConstraintGroup& group : w.problem.groups) {
@@ -33,17 +34,16 @@ const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
     for (int i = group.contact_begin; i < group.contact_end && !stops; ++i)
       stops = (w.contact_velocity[i].z() < -fast || bends(w.contacts, i)) && w.newton.impulse[i].z() > 0;
     if (!stops) continue;
-    const int a = w.contacts.link_a[group.contact_begin], b = w.contacts.link_b[group.contact_begin];
     // What touches itself keeps its momentum only as the scheme moves it.
-    if (a != 0 && b != 0 && run.model.links[a].object == run.model.links[b].object) continue;
+    if (touches_itself(run.model, w.contacts, group)) continue;
     for (int p = group.part_begin; p < group.part_end; ++p) w.is_stopped[w.problem.parts[p].block] = 1;
     any = true;
   }
   if (!any) return moving;
   if (&moving != &w.v_moving) w.v_moving = moving;
   for (std::size_t i = 0; i < run.model.blocks.size(); ++i) {
-    if (w.is_stopped[i] == 0) continue;
     const DofBlock& block = run.model.blocks[i];
+    if (w.is_stopped[i] == 0 || is_struck(w.motion, block.object)) continue;
     w.v_moving.segment(block.dof_begin, block.size) +=
         (1 - theta_vq) / theta_vq *
         (v.segment(block.dof_begin, block.size) - run.state.v.segment(block.dof_begin, block.size));

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
+#include "capstan/dynamics/struck_objects.h"
 #include "capstan/laws/contact_laws.h"
 #include "capstan/physics/rod.h"
 #include "capstan/physics/soft_body.h"
@@ -435,7 +436,8 @@ void end_relinearization(const TimeStep& step, const Problem& problem, const Con
     const ObjectMotion& own = motion_of(step.model, *motion, i);
     correct_tangent(step, i, newton->v, motion);
     // Where arms are not those of the beginning, the two sides of a contact have others.
-    const bool is_told = newton->islands.of_object[i] < 0 || step.scheme.theta_vq == 1;
+    const bool is_told =
+        newton->islands.of_object[i] < 0 || step.scheme.theta_vq == 1 || is_struck(*motion, i);
     const Object& object = step.model.objects[i];
     if (const auto* rod = dynamic_cast<const Rod*>(object.physics.get());
         rod != nullptr && among_movers[i] != 0 && load[i] > 0)

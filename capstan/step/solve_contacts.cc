@@ -4,6 +4,8 @@
 
 #include "capstan/dynamics/center_momentum.h"
 #include "capstan/dynamics/free_turn.h"
+#include "capstan/dynamics/struck_objects.h"
+#include "capstan/physics/rod.h"
 #include "capstan/problem/ties_midway.h"
 #include "capstan/step/balance.h"
 
@@ -89,6 +91,37 @@ void find_centered_trees(const StepRun& run) {
     if (std::find(trees.begin(), trees.end(), tree) == trees.end()) trees.push_back(tree);
   };
   for (int i = 0; i < w.contacts.size(); ++i) add(w.contacts.link_a[i]), add(w.contacts.link_b[i]);
+}
+
+// Strikes the rods that meet others fast in this step (dynamics/struck_objects.h), with tangents at u. Tells
+// which, for the solver to go on with these. [objects]
+bool strike_rods(const StepRun& run, const VecX& u, std::vector<char>* struck) {
+  const Model& model = run.model;
+  Workspace& w = run.w;
+  if (!moves_along_mean(run.scheme) || !has_objects_beside_trees(model)) return false;
+  const double dt = run.options.dt;
+  calc_contact_velocities(w.problem, run.state.v, &w.contact_velocity);
+  const auto meets = [&](int i) {
+    const double rate = w.contact_velocity[i].z();
+    return rate < -run.speed_at_rest() && w.contacts.distance[i] + dt * rate < 0;
+  };
+  struck->assign(model.num_objects(), 0);
+  bool any = false;
+  for (const ConstraintGroup& group : w.problem.groups) {
+    bool is_met = false;
+    for (int i = group.contact_begin; i < group.contact_end && !is_met; ++i) is_met = meets(i);
+    if (!is_met || touches_itself(model, w.contacts, group)) continue;
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const int object = model.blocks[w.problem.parts[p].block].object;
+      if (dynamic_cast<const Rod*>(model.objects[object].physics.get()) == nullptr ||
+          is_struck(w.motion, object))
+        continue;
+      strike_object({model, run.state, dt, run.scheme}, object, u, &w.motion);
+      (*struck)[object] = 1;
+      any = true;
+    }
+  }
+  return any;
 }
 
 // Whether a large heap moves so fast that contacts will be revised: then a rough answer comes first.
@@ -248,6 +281,8 @@ bool StepRun::solve_contacts() {
   const StageScope scope = this->scope();
   const StepData data{state, input, w.motion, w.contacts};
   assemble(model, data, options.dt, options.contact, scope, &w.assembly, &w.problem);
+  thread_local std::vector<char> struck;
+  strike_rods(*this, state.v, &struck);
   add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
   w.problem.deadline = &deadline;
   deadline.check();
@@ -284,6 +319,7 @@ bool StepRun::solve_contacts() {
     if (revised) {
       if (wake_touched(model, w.contacts, &w.sleep)) return false;
       add_late_contacts(data, groups, scope, &w.assembly, &w.problem);
+      if (strike_rods(*this, w.newton.v, &struck)) reopen_objects(w.problem, struck, &w.newton);
       add_drives(state, scheme, &w.motion, &w.assembly, &w.problem);
       bounced = bounce(model, scheme, state.a, false, &w.contacts, &w.motion, &w.problem, &w.bounce);
       report.bounce_rounds += bounced;

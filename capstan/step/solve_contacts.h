@@ -25,6 +25,12 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
+// Whether a group of contacts, which is not empty, is between links of one object.
+inline bool touches_itself(const Model& model, const Contacts& contacts, const ConstraintGroup& group) {
+  const int a = contacts.link_a[group.contact_begin], b = contacts.link_b[group.contact_begin];
+  return a != 0 && b != 0 && model.links[a].object == model.links[b].object;
+}
+
 // A step under way.
 struct StepRun {
   const Model& model;
@@ -39,6 +45,8 @@ struct StepRun {
 
   // What stages may leave out, and how many threads are worth it.
   StageScope scope() const;
+  // [m/s] at which gravity may close contacts at rest.
+  double speed_at_rest() const { return 2 * model.options.gravity.norm() * options.dt; }
   // Solves with the contacts found by collide(), and revises them. False: something that sleeps was touched
   // and woke, so that the step has to begin anew.
   bool solve_contacts();

@@ -67,8 +67,8 @@ Scene row_of_dominoes(int num_tiles) {
 }
 
 // What lagged friction gets wrong: a row of dominoes falls at any time step. In nearly every step with few
-// enough contacts to be settled friction is in its cone, as the judge sees it. (At 10 ms, 6 of 144 steps of
-// four tiles do not settle within the rounds allowed.)
+// enough contacts to be settled friction is in its cone, as the judge sees it. (At 10 ms, 6 of some 140 steps
+// of ten tiles do not settle within the rounds allowed: sticking is stiffer by ten since sigma is 1e-5.)
 void expect_dominoes_fall(int num_tiles) {
   const Scene scene = row_of_dominoes(num_tiles);
   for (const double dt : {0.01, 0.005, 0.002, 0.001}) {
@@ -84,7 +84,7 @@ void expect_dominoes_fall(int num_tiles) {
     for (int i = 0; i < num_tiles; ++i)
       fallen += rotation_matrix(Vec4(run.state.q.segment<4>(7 * i + 3)))(2, 2) < 0.7;
     EXPECT_EQ(fallen, num_tiles) << "dt " << dt;
-    EXPECT_LE(outside, steps / 24) << "of " << steps << " steps, dt " << dt;
+    EXPECT_LE(outside, steps / 20) << "of " << steps << " steps, dt " << dt;
   }
 }
 TEST(Coulomb, DominoesFall) {

@@ -186,6 +186,44 @@ TEST(RodMomentum, AHoopRollsOn) {
   }
 }
 
+// A rope across another one, both free, as a scene.
+std::string crossing_ropes(double speed) {
+  return fmt::format(
+      "options: {{gravity: [0, 0, 0]}}\nmaterials: [{{name: m, friction: 0.5}}]\nrods:\n"
+      "  - {{name: rope, line: {{from: [-0.25, 0.05, 0], to: [0.25, 0.05, 0]}}, edges: 30, diameter: 0.01, "
+      "young_modulus: 1e7, density: 1000, damping: {{beta: 1e-3}}, material: m}}\n"
+      "  - {{name: other, line: {{from: [0.08, -0.2, -0.05], to: [0.12, 0.3, -0.05]}}, edges: 30, diameter: "
+      "0.01, young_modulus: 1e7, density: 1000, damping: {{beta: 1e-3}}, velocity: [2, 1, {}], material: "
+      "m}}\n",
+      speed);
+}
+
+// With midpoint angular momentum is not given back. Later the ends of the rope that was hit meet, too fast
+// for a step of 2 ms.
+TEST(RodMomentum, RopesThatMeetGainNoEnergyWithMidpoint) {
+  for (const double speed : {2.0, 20.0}) {
+    for (const double dt : {0.001, 0.002, 0.005, 0.01}) {
+      SCOPED_TRACE(testing::Message() << speed << " m/s, " << dt << " s");
+      Simulation run(scene_of(crossing_ropes(speed)), dt, ContactLaw::coulomb);
+      run.options.integrator = Integrator::midpoint;
+      const Mechanics before = calc_mechanics(run.model, run.state);
+      int contacts = 0;
+      while (run.state.time < (speed == 2 ? 0.06 : 0.025)) {
+        run.go(dt);
+        contacts += run.report.contacts;
+        EXPECT_LT(calc_mechanics(run.model, run.state).total(), (1 + 1e-9) * before.total());
+      }
+      const Mechanics after = calc_mechanics(run.model, run.state);
+      const Vec6 change = after.momentum - before.momentum;
+      EXPECT_GT(contacts, 0);
+      EXPECT_LT(after.total(), 0.95 * before.total());
+      EXPECT_GT(after.total(), 0.5 * before.total());
+      EXPECT_LT(relative(change.head<3>(), before.momentum.head<3>()), 0.02);
+      EXPECT_LT(relative(change.tail<3>(), before.momentum.tail<3>()), 1e-6);
+    }
+  }
+}
+
 // Ropes, a ball, a box and a block of gel, none of them held, that a rope hits away from its middle.
 TEST(RodMomentum, ARodKeepsBothMomentaOfWhatItHits) {
   const std::string rope =
