@@ -17,9 +17,9 @@ bool bends(const Contacts& contacts, int i) {
 
 // The velocity that moves positions: v, with what bounces change. Where the scheme moves positions along the
 // mean of old and new velocities, what a contact stops would go on into it by half of its old way: it moves
-// along the new ones, as struck rods do; so does what follows a surface that bends, as its gap was found along
-// these. Of other rods and of soft bodies only the nodes that are touched: what vibrates in the rest would
-// gain energy.
+// along the new ones, as struck rods do; so does what follows a surface that bends, as its gap was found
+// along these. Of other rods and of soft bodies only the nodes that are touched: what vibrates in the rest
+// would gain energy.
 const VecX& find_moving_velocity(const StepRun& run, const VecX& v) {
   Workspace& w = run.w;
   const double theta_vq = run.scheme.theta_vq;
