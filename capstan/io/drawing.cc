@@ -29,7 +29,8 @@ std::vector<bool> find_hidden(const Model& model) {
   }
   for (const ModelShape& shape : model.shapes) {
     hidden.push_back(shape.part == SurfacePart::vertex || shape.part == SurfacePart::edge ||
-                     (shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba));
+                     (shape.body != 0 && shape.collides && has_visual[shape.body] &&
+                      shape.rgba == ShapeInstance{}.rgba));
   }
   return hidden;
 }

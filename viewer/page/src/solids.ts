@@ -15,7 +15,11 @@ interface Group {
   coarse: THREE.BufferGeometry | null; // null: the fine one serves
   inRod: boolean; // drawn by tubes.ts; shown here as what collides
   inSoftBody: boolean; // drawn by surfaces.ts; here only to be picked
+  isForm: boolean; // stands for what the body looks like where it collides: shown with collision shapes only
 }
+
+const NO_COLOR = [0.6, 0.6, 0.65, 1]; // of shapes that were given none
+const LOOK_MARGIN = 0.1; // of the size of what a body looks like: its forms may reach as far out of it
 
 export class Solids {
   readonly object = new THREE.Group();
@@ -45,16 +49,45 @@ export class Solids {
     this.softBodies = scene.soft_bodies ?? [];
     this.local = scene.shapes.map(({ pose: p }) => new THREE.Matrix4().compose(
       new THREE.Vector3(p[0], p[1], p[2]), new THREE.Quaternion(p[3], p[4], p[5], p[6]), new THREE.Vector3(1, 1, 1)));
+    const forms = this.findForms();
     const members = new Map<string, number[]>();
     scene.shapes.forEach((shape, index) => {
       if (shape.type === "half_space") return;
-      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides} ${this.isInRod(shape)} ${this.isInSoftBody(shape)}`;
+      const key = `${geometryKey(shape, index)} ${shape.rgba[3]} ${shape.collides} ${this.isInRod(shape)} ${this.isInSoftBody(shape)} ${forms.has(index)}`;
       const list = members.get(key);
       if (list) list.push(index);
       else members.set(key, [index]);
     });
-    for (const shapes of members.values()) this.addGroup(shapes);
+    for (const shapes of members.values()) this.addGroup(shapes, forms.has(shapes[0]));
     this.show();
+  }
+
+  // Robots' files have shapes for the eye and others for collision in one place: of a body with shapes that do not
+  // collide, those that do, have no colour and lie within the others. (A box with a label on it stays.)
+  private findForms(): Set<number> {
+    const forms = new Set<number>();
+    const looks = new Map<number, number[]>(), plain = new Map<number, number[]>(); // by body
+    const add = (to: Map<number, number[]>, body: number, shape: number) => to.set(body, [...(to.get(body) ?? []), shape]);
+    this.shapes.forEach((shape, index) => {
+      if (shape.body === 0 || shape.type === "half_space" || this.isInRod(shape) || this.isInSoftBody(shape)) return;
+      if (!shape.collides) add(looks, shape.body, index);
+      else if (NO_COLOR.every((c, i) => Math.abs(c - shape.rgba[i]) < 1e-3)) add(plain, shape.body, index);
+    });
+    const boxOf = (index: number) => {
+      const geometry = makeGeometry(this.shapes[index], false);
+      geometry.computeBoundingBox();
+      const box = geometry.boundingBox!.clone().applyMatrix4(this.local[index]);
+      geometry.dispose();
+      return box;
+    };
+    for (const [body, shapes] of plain) {
+      const look = new THREE.Box3();
+      for (const index of looks.get(body) ?? []) look.union(boxOf(index));
+      if (look.isEmpty()) continue;
+      look.expandByScalar(LOOK_MARGIN * look.getSize(new THREE.Vector3()).length());
+      for (const index of shapes) if (look.containsBox(boxOf(index))) forms.add(index);
+    }
+    return forms;
   }
 
   private isInRod(shape: Shape): boolean {
@@ -63,7 +96,7 @@ export class Solids {
   private isInSoftBody(shape: Shape): boolean {
     return this.softBodies.some((body) => shape.link >= body.first_link && shape.link < body.first_link + body.num_links);
   }
-  private addGroup(shapes: number[]) {
+  private addGroup(shapes: number[], isForm: boolean) {
     const first = this.shapes[shapes[0]], opacity = first.rgba[3];
     const material = new THREE.MeshStandardMaterial({
       roughness: 0.55, metalness: 0, transparent: opacity < 1, opacity, depthWrite: opacity > 0.5,
@@ -71,7 +104,7 @@ export class Solids {
     const coarse = makeGeometry(first, false), inRod = this.isInRod(first), inSoftBody = this.isInSoftBody(first);
     const group: Group = {
       mesh: new THREE.InstancedMesh(makeGeometry(first, true), material, shapes.length), shapes, collides: first.collides,
-      inRod, inSoftBody, coarse: !inRod && !inSoftBody && coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
+      inRod, inSoftBody, isForm, coarse: !inRod && !inSoftBody && coarse.index && coarse.getAttribute("position").count <= MAX_COARSE_VERTICES ? coarse : null,
     };
     group.mesh.castShadow = group.mesh.receiveShadow = opacity > 0.5;
     group.mesh.frustumCulled = false;
@@ -137,11 +170,14 @@ export class Solids {
     for (const g of this.groups) g.mesh.material.wireframe = collision;
     this.show();
   }
+  private isWanted(g: Group): boolean {
+    return this.collision || !this.visual ? g.collides : !g.isForm;
+  }
   // Fine shapes are shown while the user wants lines only, and where there is no coarse one.
   private show() {
     const coarse = !this.isFine && !this.collision && this.visual;
     for (const g of this.groups) {
-      const wanted = this.collision ? g.collides : !g.inRod && (this.visual || g.collides);
+      const wanted = this.isWanted(g) && (this.collision || !g.inRod);
       g.mesh.visible = wanted && !g.inSoftBody && !(coarse && g.coarse);
     }
     this.merged.forEach((m) => (m.mesh.visible = coarse));
@@ -149,7 +185,7 @@ export class Solids {
   private merge() {
     const parts = new Map<number, CoarsePart[]>(); // by opacity
     for (const g of this.groups) {
-      if (!g.coarse) continue;
+      if (!g.coarse || g.isForm) continue;
       for (const shape of g.shapes) {
         const opacity = this.shapes[shape].rgba[3];
         parts.set(opacity, [...(parts.get(opacity) ?? []), { shape, geometry: g.coarse }]);
@@ -172,7 +208,7 @@ export class Solids {
   }
   // The nearest shape on a ray that is shown.
   pick(ray: THREE.Raycaster): { shape: number; point: THREE.Vector3 } | null {
-    const meshes = this.groups.filter((g) => (this.collision ? g.collides : this.visual || g.collides)).map((g) => g.mesh);
+    const meshes = this.groups.filter((g) => this.isWanted(g)).map((g) => g.mesh);
     meshes.forEach((mesh) => mesh.computeBoundingSphere());
     const hit = ray.intersectObjects(meshes, false)[0];
     const group = hit && this.groups.find((g) => g.mesh === hit.object)!;
