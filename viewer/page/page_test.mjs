@@ -346,6 +346,37 @@ soft_bodies:
     await fixed.close();
   },
 
+  async "a robot is shown as it looks, and what it collides with when asked for"() {
+    writeFileSync(join(folder, "look.yaml"), `capstan: 1
+name: look
+options: {duration: 0.01, gravity: [0, 0, 0]}
+bodies:
+  - name: arm
+    joint: {type: free}
+    shapes:
+      - {type: sphere, name: look, radius: 0.1, visual: true, color: [0.9, 0.1, 0.1, 1]}
+      - {type: box, name: form, size: [0.17, 0.17, 0.17], mass: 1}
+  - name: crate
+    position: [0.4, 0, 0]
+    joint: {type: free}
+    shapes:
+      - {type: box, name: crate, size: [0.2, 0.2, 0.2], mass: 1}
+      - {type: box, name: label, size: [0.05, 0.201, 0.05], visual: true, color: [0.1, 0.2, 0.9, 1]}
+`);
+    capstan("run", join(folder, "look.yaml"), "--record", join(folder, "look.capstan"), "--quiet");
+    capstan("export", join(folder, "look.capstan"), join(folder, "look.html"));
+    const page = await open(`file://${join(folder, "look.html")}`);
+    const shown = () => page.evaluate(() => {
+      const { scene, world } = window.capstan;
+      return world.solids.groups.filter((g) => g.mesh.visible || (g.coarse && world.solids.merged.some((m) => m.mesh.visible) && !g.isForm))
+        .flatMap((g) => g.shapes.map((i) => scene.shapes[i].name)).sort().join(" ");
+    });
+    assert.equal(await shown(), "crate label look");
+    await page.evaluate(() => window.capstan.setting("collision", true));
+    assert.equal(await shown(), "crate form");
+    await page.close();
+  },
+
   async "pictures and films have the size and the frames that were asked for"() {
     capstan("run", join(folder, "fall.yaml"), "--duration", "0.5", "--record", join(folder, "fall.capstan"), "--quiet");
     const size = ["--width", "321", "--height", "200"];
