@@ -245,12 +245,12 @@ struct Rolling {
   Vec3 n, w;
 
   std::pair<Vec3, Vec3> rates(const Vec3& m, const Vec3& v) const {
-    const Vec3 turn = m.cross(v), Dn = squares.cwiseProduct(m);
+    const Vec3 turn = cross(m, v), Dn = squares.cwiseProduct(m);
     const double length = std::sqrt(m.dot(Dn));
     const Vec3 r = Dn / length, change = (squares.cwiseProduct(turn) - r * r.dot(turn)) / length;
     const Mat3 A = Mat3(I.asDiagonal()) + mass * (r.squaredNorm() * Mat3::Identity() - r * r.transpose());
-    const Vec3 a = change.cross(v) + v.cross(r.cross(v)) - test::kGravity * m;
-    return {turn, A.inverse() * (mass * r.cross(a) - v.cross(Vec3(I.cwiseProduct(v))))};
+    const Vec3 a = cross(change, v) + cross(v, cross(r, v)) - test::kGravity * m;
+    return {turn, A.inverse() * (mass * cross(r, a) - cross(v, Vec3(I.cwiseProduct(v))))};
   }
   void go(double time) {  // Runge and Kutta's fourth order
     constexpr double kStep = 1e-4;
