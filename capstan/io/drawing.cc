@@ -28,9 +28,9 @@ std::vector<bool> find_hidden(const Model& model) {
     if (!shape.collides) has_visual[shape.body] = true;
   }
   for (const ModelShape& shape : model.shapes) {
-    hidden.push_back(shape.part == SurfacePart::vertex || shape.part == SurfacePart::edge ||
-                     (shape.body != 0 && shape.collides && has_visual[shape.body] &&
-                      shape.rgba == ShapeInstance{}.rgba));
+    hidden.push_back(
+        shape.part == SurfacePart::vertex || shape.part == SurfacePart::edge ||
+        (shape.body != 0 && shape.collides && has_visual[shape.body] && shape.rgba == ShapeInstance{}.rgba));
   }
   return hidden;
 }
