@@ -27,7 +27,7 @@ void forget_centering(const Model& model, int tree, Motion* motion);
 // root the momentum that it had, with what acts on it in the step and with the impulses of constraints, where
 // the answer v leads (dynamics/momentum.h). A correction that is taken where the free motion leads errs by
 // how far constraints hold it from there, always to the same side: a robot of 20 kg that squats on ice began
-// to skate by 0.2 m/s in 10 s at 1 ms. So the first answer is that of the free motion without a correction.
+// to skate by 0.2 m/s in 10 s at 2 ms. So the first answer is that of the free motion without a correction.
 void begin_balancing(const Model& model, int tree, Motion* motion);
 // Returns by how much v* changes, relative to v and to what the weight makes of it in a step; 0 where that is
 // less than kSettledBalance, and nothing done.

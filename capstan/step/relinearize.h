@@ -63,9 +63,9 @@ int relinearize(const TimeStep& step, std::span<const char> asleep, bool has_imp
                 NewtonWorkspace* newton, RelinearizeWorkspace* workspace, SolverReport* report);
 
 // After the last of them: A (v - v*) becomes m(v) itself, for the judge. Objects that nothing touches keep
-// their momentum to round-off, and those that touch only what moves (rods: only what nothing holds), and
-// nothing else holds, have that of their contacts where these are at the beginning, as rigid bodies do: both
-// sides of a contact together keep theirs.
+// their momentum to round-off, and those that touch only what moves (rods: only what nothing holds, ties to
+// it included), and are not wound under tension, have that of their contacts, with the moment that the other
+// side takes: both sides of a contact together keep theirs.
 void end_relinearization(const TimeStep& step, const Problem& problem, const Contacts& contacts,
                          std::span<const char> asleep, Motion* motion, NewtonWorkspace* newton);
 
