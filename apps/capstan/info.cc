@@ -114,7 +114,7 @@ std::string target_text(const Model& model, const Transmission& transmission) {
 std::string actuator_text(const ModelActuator& a) {
   if (a.bias.isZero()) return fmt::format("torque, gain {:.4g}", a.gain);
   if (a.gain > 0 && a.bias[0] == 0 && a.bias[1] == -a.gain) {
-    return fmt::format("PD, stiffness {:.4g}, damping {:.4g}", a.gain, -a.bias[2]);
+    return fmt::format("PD, stiffness {:.4g}, damping {:.4g}", a.gain, 0 - a.bias[2]);
   }
   if (a.gain > 0 && a.bias[0] == 0 && a.bias[1] == 0 && a.bias[2] == -a.gain) {
     return fmt::format("velocity, gain {:.4g}", a.gain);

@@ -37,6 +37,7 @@ struct Camera {
 
 struct Item {  // a shape at one state
   const ModelShape* shape;
+  Color color;    // base_color()
   Facets facets;  // vertices in the world
 };
 
@@ -47,7 +48,9 @@ std::vector<Item> place_shapes(const Model& model, const State& state, double pi
 Camera aim(const std::vector<Vec3>& points, const PictureOptions& options);
 
 inline const Vec3 kLight = Vec3(-0.35, -0.55, 0.95).normalized();  // towards the light, world
-Color base_color(const ModelShape& shape);
+// Its own, or where it has none and can move one of ten, by body or, in large models, by tree: as in the
+// viewer (viewer/page/src/world.ts).
+Color base_color(const Model& model, const ModelShape& shape);
 // `light` is how much of the lamp comes through, 0 to 1.
 Color shade(const Color& base, const Vec3& normal, const Vec3& to_viewer, double light = 1);
 

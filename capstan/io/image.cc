@@ -245,7 +245,7 @@ void draw_glass(const Model& model, const Eye& eye, const Surroundings& all, dou
   for (const auto& [depth_of, triangle] : sorted) {
     const ModelShape& shape = model.shapes[triangle->shape];
     const Vec3 to_viewer = (eye.p_W - triangle->p_W[0]).normalized();
-    const Color color = drawing::shade(drawing::base_color(shape), triangle->normal_W, to_viewer);
+    const Color color = drawing::shade(drawing::base_color(model, shape), triangle->normal_W, to_viewer);
     const float alpha = shape.rgba[3];
     draw(eye, *triangle, near, buffer.width, buffer.height, [&](std::size_t at, float depth) {
       if (depth < buffer.depth[at]) (*colors)[at] = (1 - alpha) * (*colors)[at] + alpha * color;
@@ -302,7 +302,7 @@ Image draw_image(const Model& model, const State& state, const ImageOptions& opt
         const Vec3 to_viewer = -ray.normalized();
         const Vec3 normal = t.normal_W.dot(to_viewer) >= 0 ? t.normal_W : Vec3(-t.normal_W);
         shape = t.shape;
-        color = drawing::shade(drawing::base_color(model.shapes[shape]), normal, to_viewer,
+        color = drawing::shade(drawing::base_color(model, model.shapes[shape]), normal, to_viewer,
                                shadows.light(eye.p_W + depth * ray));
       }
       colors[at] = color;

@@ -127,7 +127,7 @@ void draw_ghost(const Camera& camera, const std::vector<Item>& items, double str
   for (const auto& [depth, item] : sorted) {
     Outline outline;
     for (const Vec3& v : item->facets.vertices) outline.push_back(camera.project(v));
-    const Color base = base_color(*item->shape);
+    const Color base = item->color;
     *svg += fmt::format("<path fill=\"{}\" stroke=\"{}\" d=\"", hex(0.75f * base + 0.2f * kPaper),
                         hex(0.45f * base));
     add_points(convex_hull(std::move(outline)), svg);
@@ -158,7 +158,7 @@ void draw_solid(const Camera& camera, const std::vector<Item>& items, std::strin
       if (normal.dot(to_viewer) <= 0) continue;
       Face drawn{camera.view(middle).z(),
                  {},
-                 shade(base_color(*item.shape), normal, to_viewer),
+                 shade(item.color, normal, to_viewer),
                  item.shape->rgba[3]};
       for (std::size_t i = 0; i < face.size(); ++i) drawn.outline.push_back(camera.project(corner(i)));
       faces.push_back(std::move(drawn));

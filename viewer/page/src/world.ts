@@ -15,6 +15,7 @@ THREE.Object3D.DEFAULT_UP.set(0, 0, 1);
 export type Coloring = "material" | "body" | "islands" | "sleeping" | SurfaceColoring | RodColoring;
 
 // Colours that stay apart from each other, and from those of the contacts.
+// As in capstan/io/drawing.cc.
 const PALETTE = [0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5, 0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f];
 const PALETTE_COLORS = PALETTE.map((hex) => new THREE.Color(hex));
 const ALONE = new THREE.Color(0xadb5bd);
