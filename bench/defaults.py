@@ -132,7 +132,7 @@ def starts(run):
     return ("`recovery_speed` is 1 (m/s or rad/s) by default; it is that of a joint, or of the gap of a constraint.\n\n" + text), worst <= 1.001
 
 
-SETTLED, MOST_CONTACTS = 1e-3, 32  # what the law coulomb tries to reach in islands of up to so many contacts
+SETTLED, MOST_CONTACTS = 1e-3, 256  # what the law coulomb tries to reach in islands of up to so many contacts
 
 
 def violations(run):
@@ -162,7 +162,7 @@ def violations(run):
     text = table(["scene", "steps", "most contacts", "largest violation", "95 % of the steps have at most", f"steps above {SETTLED:g} [%]"], rows)
     return ("The column `friction.violation` of logs, over all steps of the scenes that ship and have contacts: by how much the friction of the worst contact "
             "leaves the cone of its own normal impulse, over the contact's impulse and 1 % of the largest in its island. "
-            f"In {kept} of {len(rows)} scenes it is never above {SETTLED:g}; where islands have more than 32 contacts it is not meant to be "
+            f"In {kept} of {len(rows)} scenes it is never above {SETTLED:g}; where islands have more than {MOST_CONTACTS} contacts it is not meant to be "
             f"([laws](../laws.md#which-law)). Above it without so many: {', '.join(few) or 'none'} (`arm_hand` starts with its hand in its forearm)."
             f"\n\n{text}"), kept == len(rows)
 

@@ -9,9 +9,8 @@
 // those impulses are good bounds. Where it does not (a hit, a fall), bounds follow the impulses of the first
 // iterations: an island in motion is not to find the answer in which the bounds of yesterday jam it. In
 // islands of at most kExactContacts contacts (those of rods and patches do not count, up to
-// kMostExactContacts), what is
-// left then is done by Newton's method for n0. A change x of the bounds moves the answer, and that the
-// impulses,
+// kMostExactContacts), what is left then is done by Newton's method for n0. A change x of the bounds moves
+// the answer, and that the impulses,
 //
 //   H dv = J^T B x,   dn = -diag(n') J_n dv,     B = d gamma_t / d n0,  n' >= 0 the slope of the normal law,
 //
@@ -44,7 +43,7 @@ namespace {
 
 // Up to so many contacts of an island its friction is settled. Of contacts among trees, and of all: those of
 // other objects share no faces.
-constexpr int kExactContacts = 32, kMostExactContacts = 512;
+constexpr int kExactContacts = 256, kMostExactContacts = 512;
 constexpr int kFollowed = 12;  // iterations
 constexpr int kFollowedRoughly = 3;
 // A cone violation with the bounds of the last step beyond which a solve begins anew and follows. (With 1,
