@@ -29,7 +29,7 @@ constexpr int kMostGroups = 16;
 constexpr int kDofsForARow = 8;  // of the island: a small one has its next step for less
 constexpr int kLeastRows = 6;
 constexpr double kNegligible = 1e-3;  // of the merit of all contacts
-constexpr int kMostIterations = 12;
+constexpr int kMostSteps = 12;
 constexpr double kOfOthers = 0.1, kOfBefore = 1e-8;  // merits that are small enough
 
 CAPSTAN_INLINE inline Four& four(double* x) {
@@ -202,7 +202,7 @@ bool PrimalDual::settle_worst_groups(int most_rows) {
 
   // With dG and df the changes of slopes and impulses at v: (1 + W dG) x = x0 + W df.
   double least = before;
-  for (int k = 0; k < kMostIterations && least > kOfOthers * others + kOfBefore * before; ++k) {
+  for (int k = 0; k < kMostSteps && least > kOfOthers * others + kOfBefore * before; ++k) {
     f.setZero();
     with_law(problem().options.law, problem().options.normal_law, [&](auto law) {
       auto c = worst_contacts.begin();

@@ -21,7 +21,7 @@ namespace {
 constexpr double kLowestDensity = 1, kHighestDensity = 30000;  // [kg/m^3]
 constexpr double kInertiaFactor = 10;
 constexpr double kMassRatio = 1e4;
-constexpr double kMostTurn = 100;  // [rad] of the stiffest mode in a step, with implicit schemes
+constexpr double kMostTurnOfMode = 100;  // [rad] of the stiffest mode in a step, with implicit schemes
 constexpr std::size_t kMaxToldOverlaps = 5;
 
 Source body_source(const Scene& scene, const std::string& name) {
@@ -255,7 +255,7 @@ void examine_time_step(const Scene& scene, const Model& model, const StepOptions
   const bool is_implicit = scheme(options.integrator).theta1 > 0;
   const StiffestMode mode = calc_stiffest_mode(model, initial_state(model));
   const double turn = std::sqrt(mode.frequency_squared) * options.dt;  // [rad] of the mode in a step
-  if (is_implicit ? turn <= kMostTurn
+  if (is_implicit ? turn <= kMostTurnOfMode
                   : is_stable(options.integrator, options.dt, mode.frequency_squared, mode.damping)) {
     return;
   }

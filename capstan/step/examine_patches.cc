@@ -12,7 +12,7 @@ namespace capstan {
 namespace {
 
 constexpr int kDepths = 8;      // that are tried
-constexpr double kEnough = 3;   // times the least modulus is what we advise
+constexpr double kSafeModulus = 3;   // times the least modulus is what we advise
 constexpr double kAbyss = 1e3;  // [m] no shape that has a bounded size is larger
 
 // A rigid plane with this normal through the origin.
@@ -97,7 +97,7 @@ void examine_patches(const Scene& scene, const Model& model, Diagnostics* diagno
         fmt::format("raise elastic_modulus of material '{}' from {:.3g} to {:.2g} Pa or more, or write "
                     "'contact: point'",
                     model.materials[shape.material].name, shape.modulus,
-                    kEnough * shape.modulus * weight / std::max(carried[l], 1e-6 * weight)));
+                    kSafeModulus * shape.modulus * weight / std::max(carried[l], 1e-6 * weight)));
   }
 }
 
