@@ -66,9 +66,8 @@ Scene row_of_dominoes(int num_tiles) {
   return scene;
 }
 
-// What lagged friction gets wrong: a row of dominoes falls at any time step. In nearly every step with few
-// enough contacts to be settled friction is in its cone, as the judge sees it. (At 10 ms, 6 of some 140 steps
-// of ten tiles do not settle within the rounds allowed: sticking is stiffer by ten since sigma is 1e-5.)
+// What lagged friction gets wrong: a row of dominoes falls at any time step. In nearly every step friction is in
+// its cone, as the judge sees it.
 void expect_dominoes_fall(int num_tiles) {
   const Scene scene = row_of_dominoes(num_tiles);
   for (const double dt : {0.01, 0.005, 0.002, 0.001}) {
@@ -76,7 +75,6 @@ void expect_dominoes_fall(int num_tiles) {
     int steps = 0, outside = 0;
     while (run.state.time < 1.5) {
       const Report report = run.step();
-      if (report.contacts > 32) continue;
       ++steps;
       outside += report.judge.cone_violation > 2e-3 * report.judge.largest_impulse;
     }
@@ -84,7 +82,8 @@ void expect_dominoes_fall(int num_tiles) {
     for (int i = 0; i < num_tiles; ++i)
       fallen += rotation_matrix(Vec4(run.state.q.segment<4>(7 * i + 3)))(2, 2) < 0.7;
     EXPECT_EQ(fallen, num_tiles) << "dt " << dt;
-    EXPECT_LE(outside, steps / 20) << "of " << steps << " steps, dt " << dt;
+    std::printf("%d tiles, dt %g s: friction outside its cone in %d of %d steps\n", num_tiles, dt, outside, steps);
+    EXPECT_LE(outside, (dt > 0.005 ? 0.05 : 0.002) * steps) << "dt " << dt;
   }
 }
 TEST(Coulomb, DominoesFall) {
@@ -92,20 +91,28 @@ TEST(Coulomb, DominoesFall) {
   expect_dominoes_fall(10);
 }
 
-// Long rows are islands of more contacts than are settled wholly; the wave runs as fast at any time step, and
-// as with the complementarity model (0.0365 s a tile).
+// The wave runs as fast at any time step, and as with the complementarity model (0.0365 s a tile); friction is in
+// its cone, be the island one of a hundred contacts and more.
 TEST(Coulomb, TheWaveOfDominoesHasOneSpeed) {
   constexpr int kTiles = 20;
   const Scene scene = row_of_dominoes(kTiles);
   for (const double dt : {0.005, 0.002, 0.001, 0.0005}) {
     Sliding run(scene, dt);
     double times[2] = {};
+    int steps = 0, outside = 0, most_contacts = 0;
     for (const int k : {0, 1}) {
       const int tile = k == 0 ? 12 : kTiles - 1;
-      while (run.state.time < 2 && rotation_matrix(Vec4(run.state.q.segment<4>(7 * tile + 3)))(2, 2) > 0.97)
-        run.step();
+      while (run.state.time < 2 && rotation_matrix(Vec4(run.state.q.segment<4>(7 * tile + 3)))(2, 2) > 0.97) {
+        const Report report = run.step();
+        ++steps;
+        outside += report.judge.cone_violation > 2e-3 * report.judge.largest_impulse;
+        most_contacts = std::max(most_contacts, report.contacts);
+      }
       times[k] = run.state.time;
     }
+    std::printf("dt %g s: friction outside its cone in %d of %d steps, up to %d contacts\n", dt, outside, steps,
+                most_contacts);
+    EXPECT_LE(outside, (dt > 0.002 ? 0.15 : 0.005) * steps) << "dt " << dt;
     EXPECT_NEAR((times[1] - times[0]) / (kTiles - 13), 0.0365, 0.004) << dt;
   }
 }
