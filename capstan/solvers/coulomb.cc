@@ -52,9 +52,9 @@ constexpr double kFarOut = 0.3;
 constexpr double kConeTolerance = 1e-3, kRoughCone = 0.1;
 constexpr double kSmallContact = 1e-2;
 constexpr double kSmallTurning = 1e-6;  // mu of rolling friction (laws/turning.h), by which its error counts
-constexpr int kMostRounds = 8, kFewRounds = 3;
-constexpr int kMostIterations = 20;  // in all rounds, until the last one begins
-constexpr int kMostTrials = 5;       // along one change of the bounds
+constexpr int kMostRounds = 30, kFewRounds = 3;
+constexpr int kMostIterations = 150;  // in all rounds, until the last one begins
+constexpr int kMostTrials = 5;        // along one change of the bounds
 constexpr double kKrylovTolerance = 0.03;
 constexpr double kGrowth = 4;                    // of bounds where friction jams
 constexpr double kSmallest = 0.1, kLargest = 3;  // of a bound, and a normal impulse, by which it may change

@@ -83,7 +83,7 @@ void expect_dominoes_fall(int num_tiles) {
       fallen += rotation_matrix(Vec4(run.state.q.segment<4>(7 * i + 3)))(2, 2) < 0.7;
     EXPECT_EQ(fallen, num_tiles) << "dt " << dt;
     std::printf("%d tiles, dt %g s: friction outside its cone in %d of %d steps\n", num_tiles, dt, outside, steps);
-    EXPECT_LE(outside, (dt > 0.005 ? 0.05 : 0.002) * steps) << "dt " << dt;
+    EXPECT_LE(outside, 0.01 * steps) << "dt " << dt;
   }
 }
 TEST(Coulomb, DominoesFall) {
@@ -112,7 +112,7 @@ TEST(Coulomb, TheWaveOfDominoesHasOneSpeed) {
     }
     std::printf("dt %g s: friction outside its cone in %d of %d steps, up to %d contacts\n", dt, outside, steps,
                 most_contacts);
-    EXPECT_LE(outside, (dt > 0.002 ? 0.15 : 0.005) * steps) << "dt " << dt;
+    EXPECT_LE(outside, (dt > 0.002 ? 0.05 : 0.005) * steps) << "dt " << dt;
     EXPECT_NEAR((times[1] - times[0]) / (kTiles - 13), 0.0365, 0.004) << dt;
   }
 }
