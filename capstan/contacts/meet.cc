@@ -17,6 +17,8 @@ constexpr double kAlong = 0.99;           // cosine of the angle between normals
 constexpr double kSame = 1 - 1e-9;        // likewise, where a bounce tells one from the other
 constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
 constexpr double kMostSlack = 0.02;  // of the least half width of the smaller shape
+constexpr double kGrazing = 2;       // times the slack: what comes nearer by less in a step is slow
+constexpr double kLater = 10;        // times the slack: the way after which another surface has shown itself
 constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
 
 double size_of(const Collider& c) {
@@ -87,6 +89,33 @@ struct Pair {
     return meeting;
   }
 };
+
+// Where the motion ends with the shapes in each other by no more than they may stand in each other (slack),
+// the normal of that moment is chance: on its way from one tile to the next, a bottle ends a step with its
+// rim 1 um beyond the edge and its base 3 um below the level of both. What the motion leads to a little later
+// tells. If that is another surface than the points tell, from `first` on, those of then take their place.
+bool goes_over(const Pair& pair, const Told& told, double margin, double slack, std::size_t first,
+               std::vector<ContactPoint>* points, Meeting* meeting) {
+  const double size = std::min(size_of(*pair.A.collider), size_of(*pair.B.collider));
+  const double most = std::min(slack, kMostSlack * size);
+  double closing = 0;
+  for (std::size_t i = first; i < points->size(); ++i) {
+    const ContactPoint& c = (*points)[i];
+    const double way = -calc_opening(pair.A, pair.B, c.normal, 0.5 * (c.p_A + c.p_B));
+    if (c.distance - way < -most) return false;
+    closing = std::max(closing, way);
+  }
+  if (!(closing > kGrazing * most)) return false;
+  points->resize(first);
+  const double way = way_of(pair.A) + way_of(pair.B);
+  const Meeting later = pair.linearize(1 + kLater * most / closing, margin + way, told, margin, points);
+  if (later.kind != Meeting::Kind::elsewhere) return false;
+  for (std::size_t i = first; i < points->size(); ++i) {
+    if ((*points)[i].distance < -most) return false;
+  }
+  *meeting = later;
+  return true;
+}
 
 }  // namespace
 
@@ -169,8 +198,12 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
                     [&](const ContactPoint& c) { return c.distance >= least; }))
       return at_end;
   }
+  if (at_end.kind == Meeting::Kind::along && !bounces) {
+    const bool grazes = slack > 0 && goes_over(pair, told, margin, slack, first, points, &at_end);
+    if (!grazes) points->resize(first);
+    return at_end;
+  }
   points->resize(first);
-  if (at_end.kind == Meeting::Kind::along && !bounces) return at_end;
   const double tolerance = std::max(margin, kTouchTolerance * size);
   const double s = first_touch(A, B, tolerance, scratch);
   if (s > 1) return at_end.kind == Meeting::Kind::along ? at_end : Meeting{};

@@ -15,6 +15,7 @@
 //   the end      where the shapes overlap there the way that they came, phi0 >= -slack along the shortest way
 //                out. A box that stands 5 um deep in one tile and slides into the next takes it for a floor,
 //                because it is 5 um to go up and 15 mm to go back.
+//                Where the edges of both have just passed each other, a little later tells.
 //   first touch  else: where the motion goes deep, or through (geometry/sweep.h).
 //
 // Shapes that do not meet have no contact. Where they meet with about the normal that they have a contact

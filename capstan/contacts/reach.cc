@@ -232,8 +232,22 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
   const auto is_patch = [&](const Hit& hit) {
     return hit.kind == ContactKind::touching && !hit.is_reused && block->materials[hit.material].area > 0;
   };
+  // Shapes that are hardly in each other, and would go on into each other faster than by their weight: what
+  // came to rest against a surface does not, so that this may be the corner of a next tile (meet.h,
+  // goes_over()).
+  const double fall = 2 * model.options.gravity.norm() * forecast.dt * forecast.dt;
+  const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
+  const auto slack_of = [&](const Hit& hit) {
+    return kSlack * std::max(depth(hit.link_a), depth(hit.link_b));
+  };
+  const auto grazes = [&](const Hit& hit) {
+    return hit.kind == ContactKind::touching && !hit.is_reused && !is_patch(hit) &&
+           !is_soft(model.shapes[hit.shape_a], model.shapes[hit.shape_b]) &&
+           hit.near_a + hit.near_b > fall + slack_of(hit) &&
+           -block->points[hit.point].distance <= 0.5 * slack_of(hit);
+  };
   if (std::none_of(block->hits.begin(), block->hits.end(),
-                   [&](const Hit& hit) { return is_apart(hit) || is_patch(hit); }))
+                   [&](const Hit& hit) { return is_apart(hit) || is_patch(hit) || grazes(hit); }))
     return;
   std::swap(block->hits, block->old_hits);
   block->hits.clear();
@@ -242,7 +256,8 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     const std::span<const Hit> old(block->old_hits.data() + found.hit_begin, found.hit_end - found.hit_begin);
     found.hit_begin = static_cast<int>(block->hits.size());
     const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
-    if (!apart) {
+    const bool graze = !old.empty() && std::all_of(old.begin(), old.end(), grazes);
+    if (!apart && !graze) {
       const bool patch = !old.empty() && is_patch(old[0]);
       if (!patch || !renew_patch(model, placement, forecast, found, old, id, w)) {
         if (patch) keep_patch_of_spin(model, forecast, found, old, id, w);
@@ -269,8 +284,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
         continue;
       }
     }
-    const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
-    const double slack = kSlack * std::max(depth(link_a), depth(link_b));
+    const double slack = slack_of(old[0]);
     const int first = static_cast<int>(block->points.size());
     Told told{block->points[old[0].point].normal};
     for (const Hit& hit : old) {
@@ -279,14 +293,17 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     }
     const Meeting meeting =
         meet(model, a, A, b, B, told, margin_of(model, a, b), slack, &block->scratch, &block->points);
-    if (meeting.kind == Meeting::Kind::along) block->hits.insert(block->hits.end(), old.begin(), old.end());
+    if (meeting.kind == Meeting::Kind::along || (graze && meeting.kind == Meeting::Kind::none)) {
+      block->hits.insert(block->hits.end(), old.begin(), old.end());
+      block->points.resize(first);
+    }
     for (int p = first; p < static_cast<int>(block->points.size()); ++p) {
       const ContactPoint& point = block->points[p];
       block->hits.push_back({link_a, link_b, a, b, id, p, old[0].material, false, meeting.is_covered,
                              ContactKind::met, point.distance, point.normal.dot(w->travel[i]),
                              -point.normal.dot(w->travel[j])});
     }
-    if (meeting.kind == Meeting::Kind::none) {
+    if (meeting.kind == Meeting::Kind::none && !graze) {
       const bool glides =
           forecast.glides &&
           glides_on(model, placement, forecast, block->points[old[0].point], a, A, b, B, &block->scratch);

@@ -21,7 +21,7 @@ Interpolation to_interpolation(const std::string& word) {
   raise_value_error(fmt::format("interpolate is '{}'; give 'constant', 'linear' or 'smooth'", word));
 }
 
-double to_number(nb::handle value, const std::string& what) {
+double number_of(nb::handle value, const std::string& what) {
   const double number = PyFloat_AsDouble(value.ptr());
   if (number == -1 && PyErr_Occurred()) {
     PyErr_Clear();
@@ -55,18 +55,18 @@ ControlPoint to_point(nb::handle object, const std::string& what) {
   if (!dict.contains("time")) raise_value_error(what + " has no time; give 'time': seconds");
   ControlPoint point;
   point.where = {what, 0};
-  point.time = to_number(dict["time"], what + ": time");
+  point.time = number_of(dict["time"], what + ": time");
   if (dict.contains("interpolate"))
     point.interpolation = to_interpolation(nb::cast<std::string>(nb::str(dict["interpolate"])));
   if (dict.contains("keyframe")) point.keyframe = nb::cast<std::string>(nb::str(dict["keyframe"]));
   each_entry(dict, "control", what, [&](const std::string& name, nb::handle value) {
-    point.control[name] = to_number(value, fmt::format("{}: control of '{}'", what, name));
+    point.control[name] = number_of(value, fmt::format("{}: control of '{}'", what, name));
   });
   each_entry(dict, "force", what, [&](const std::string& name, nb::handle value) {
     point.force[name] = to_vec3(value, fmt::format("{}: force on '{}'", what, name).c_str());
   });
   each_entry(dict, "surface", what, [&](const std::string& name, nb::handle value) {
-    point.surface[name] = to_number(value, fmt::format("{}: surface of '{}'", what, name));
+    point.surface[name] = number_of(value, fmt::format("{}: surface of '{}'", what, name));
   });
   return point;
 }

@@ -66,8 +66,8 @@ Scene row_of_dominoes(int num_tiles) {
   return scene;
 }
 
-// What lagged friction gets wrong: a row of dominoes falls at any time step. In nearly every step friction is in
-// its cone, as the judge sees it.
+// What lagged friction gets wrong: a row of dominoes falls at any time step. In nearly every step friction is
+// in its cone, as the judge sees it.
 void expect_dominoes_fall(int num_tiles) {
   const Scene scene = row_of_dominoes(num_tiles);
   for (const double dt : {0.01, 0.005, 0.002, 0.001}) {
@@ -82,7 +82,8 @@ void expect_dominoes_fall(int num_tiles) {
     for (int i = 0; i < num_tiles; ++i)
       fallen += rotation_matrix(Vec4(run.state.q.segment<4>(7 * i + 3)))(2, 2) < 0.7;
     EXPECT_EQ(fallen, num_tiles) << "dt " << dt;
-    std::printf("%d tiles, dt %g s: friction outside its cone in %d of %d steps\n", num_tiles, dt, outside, steps);
+    std::printf("%d tiles, dt %g s: friction outside its cone in %d of %d steps\n", num_tiles, dt, outside,
+                steps);
     EXPECT_LE(outside, 0.01 * steps) << "dt " << dt;
   }
 }
@@ -91,8 +92,8 @@ TEST(Coulomb, DominoesFall) {
   expect_dominoes_fall(10);
 }
 
-// The wave runs as fast at any time step, and as with the complementarity model (0.0365 s a tile); friction is in
-// its cone, be the island one of a hundred contacts and more.
+// The wave runs as fast at any time step, and as with the complementarity model (0.0365 s a tile); friction
+// is in its cone, be the island one of a hundred contacts and more.
 TEST(Coulomb, TheWaveOfDominoesHasOneSpeed) {
   constexpr int kTiles = 20;
   const Scene scene = row_of_dominoes(kTiles);
@@ -110,8 +111,8 @@ TEST(Coulomb, TheWaveOfDominoesHasOneSpeed) {
       }
       times[k] = run.state.time;
     }
-    std::printf("dt %g s: friction outside its cone in %d of %d steps, up to %d contacts\n", dt, outside, steps,
-                most_contacts);
+    std::printf("dt %g s: friction outside its cone in %d of %d steps, up to %d contacts\n", dt, outside,
+                steps, most_contacts);
     EXPECT_LE(outside, (dt > 0.002 ? 0.05 : 0.005) * steps) << "dt " << dt;
     EXPECT_NEAR((times[1] - times[0]) / (kTiles - 13), 0.0365, 0.004) << dt;
   }

@@ -2,6 +2,8 @@
 // facets, feet of several shapes, tiles that are bodies of their own.
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
 
@@ -51,6 +53,37 @@ void expect_speed(const Scene& scene, double duration, double speed, double part
       s.go(duration);
       EXPECT_NEAR(s.state.v[0], speed, (1 - part) * std::abs(speed))
           << what << ", " << kContactLawNames[static_cast<int>(law)] << ", dt " << dt;
+    }
+  }
+}
+
+// Slats 90 mm wide with gaps of 10 mm, and feet that are always on two of them. Everything moves by whole
+// millimetres, so that steps end with a rim, or a corner, right at the edge of the next slat.
+TEST(Seams, BottlesKegsAndTurnedBoxesSlideOverSlats) {
+  struct Load {
+    const char* name;
+    Shape shape;
+    double x, y, height, mass, turn;
+  };
+  for (const Load& load :
+       {Load{"bottle", Cylinder{0.035, 0.11}, 0.25, 0.013, 0.11, 0.8, 0},
+        Load{"keg", Cylinder{0.15, 0.11}, 0.25, 0, 0.11, 8, 0},
+        Load{"box", Box{Vec3(0.1, 0.1, 0.1)}, 0.385 - 0.1 * std::sqrt(2.0), 0, 0.1, 8, M_PI / 4}}) {
+    Scene scene = empty(0);
+    for (int i = 0; i < 25; ++i)
+      add_segment(i, Box{Vec3(0.045, 0.25, 0.01)}, Vec3(0.1 * i, 0, -0.01), &scene);
+    add_body(load.shape, Vec3(load.x, load.y, load.height), 1, &scene);
+    scene.shapes.back().mass = load.mass;
+    scene.bodies.back().pose.quat_wxyz = {std::cos(load.turn / 2), 0, 0, std::sin(load.turn / 2)};
+    for (const double dt : {0.001, 0.002, 0.005}) {
+      for (const ContactLaw law : kLaws) {
+        Simulation s(scene, dt, law);
+        s.go(1.5);
+        const std::string what =
+            fmt::format("{}, {}, dt {}", load.name, kContactLawNames[static_cast<int>(law)], dt);
+        EXPECT_NEAR(s.state.v[0], 1, 0.01) << what;
+        EXPECT_NEAR(s.state.q[2], load.height, 1e-3) << what;
+      }
     }
   }
 }
