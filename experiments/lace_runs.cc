@@ -169,7 +169,7 @@ constexpr const char* kFinger = R"(
     position: [0, {y}, 0]
     gravity_compensated: true
     joint: {{name: {name}, type: prismatic, axis: [0, {side}, 0], limits: [-0.006, 0.006], damping: 20}}
-    shape: {{type: box, size: [0.012, 0.006, {height}], mass: 0.05, material: pad}}
+    shape: {{type: box, size: [0.012, 0.006, {height}], density: 7000, material: pad}}
 )";
 
 double edge_distance(const Path& nodes, int i, int j) {
@@ -246,9 +246,9 @@ std::string draw_lace(const Path& nodes, double opening, const std::string& titl
     double x, y, x2, y2, depth;
     const char* color;
   };
-  constexpr double kScale = 1250, kTilt = 0.35;  // [px/m], [rad]
+  constexpr double kScale = 1050, kTilt = 0.35;  // [px/m], [rad]
   const auto place = [&](const Vec3& p) {
-    return Vec3(0.5 * kLacePictureWidth + kScale * p.x(),
+    return Vec3(0.42 * kLacePictureWidth + kScale * p.x(),
                 0.40 * kLacePictureHeight - kScale * (std::cos(kTilt) * p.z() + std::sin(kTilt) * p.y()),
                 std::sin(kTilt) * p.z() - std::cos(kTilt) * p.y());
   };
@@ -317,7 +317,7 @@ Scene lace_scene(const LaceTask& task) {
     for (const int side : {-1, 1}) {
       const std::string name = hand.name + (side < 0 ? "_front" : "_back");
       text += fmt::format(kFinger, fmt::arg("name", name), fmt::arg("hand", hand.name),
-                          fmt::arg("y", side * (0.003 + 0.5 * kDiameter)), fmt::arg("side", -side),
+                          fmt::arg("y", side * (0.0055 + 0.5 * kDiameter)), fmt::arg("side", -side),
                           fmt::arg("height", hand.height));
       push(name);
     }

@@ -1,9 +1,8 @@
-// A lace of 4 mm around two posts is laid out loosely as a knot on top of them, pulled tight by hands that
-// pinch it between two fingers each, let go, and loaded: the posts are pushed apart. The page's experiment
-// (shoelace.cc) tells what it shows.
+// A lace of 4 mm that two posts hold is laid out loosely as a knot above them and pulled tight by hands that
+// pinch it between two fingers each. A force then pushes the posts apart, and the hands let go. The page's
+// experiment (shoelace.cc) tells what it shows.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@ struct LaceTask {
   double friction = 0.8;  // of the lace, on itself and on the posts
   double edge = 5e-3;     // [m]
   int patch_points = 1;   // of two edges; 0: up to 4
-  double end = 5.4;       // [s]
+  double end = 3.6;       // [s]
 };
 
 inline constexpr double kLaceLoad = 3;  // [N] that pushes the posts apart
