@@ -296,10 +296,8 @@ const std::vector<Experiment>& all_experiments() {
        crowned_pulley},
       {"shoelace", "A shoelace is tied", "Li and Chou V-E, Table I, figure 8",
        "A lace is tied into a reef knot, a granny and a bow by fingers that pinch and pull it, loaded, and "
-       "let "
-       "go: friction alone holds it, over patches by either law, at points where the law bounds it by the "
-       "load "
-       "of the same step.",
+       "let go: friction alone holds it, over patches by either law, at points where the law bounds it by "
+       "the load of the same step.",
        shoelace},
   };
   return list;
