@@ -256,7 +256,9 @@ Result shoelace(const Run& run) {
       "The paper's lace, its fingers and how the arms move are not told; its arms lay the knot, too, and its "
       "fingers are closed by PD control, ours by 20 N.");
   result.remarks.push_back(
-      "A knot that holds settles first: more and more slowly the posts part by what it tightens. "
+      "A knot that holds settles first: the posts part by what it tightens, the bow in fits and starts. "
+      "Knots near their limit depend on small things: with fingers that began closed the reef knot and the "
+      "granny at points, lagged, slipped through. "
       "Rates count the time of one processor in steps, from the laid out knot to the end. The patch of two "
       "edges is one point, which keeps its force, stiffness and moment.");
   return result;
