@@ -294,6 +294,11 @@ const std::vector<Experiment>& all_experiments() {
        "A flat belt that runs beside the middle of a crowned pulley centres itself: a rod that touches over "
        "patches, is stretched and twists.",
        crowned_pulley},
+      {"shoelace", "A shoelace is tied", "Li and Chou V-E, Table I, figure 8",
+       "A lace is tied into a reef knot, a granny and a bow by fingers that pinch and pull it, loaded, and "
+       "let go: friction alone holds it, over patches by either law, at points where the law bounds it by "
+       "the load of the same step.",
+       shoelace},
   };
   return list;
 }

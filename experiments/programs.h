@@ -29,5 +29,6 @@ Result ncp_solvers(const Run& run);
 Result knots(const Run& run);
 Result ring_chain(const Run& run);
 Result filament_gripper(const Run& run);
+Result shoelace(const Run& run);
 
 }  // namespace capstan::experiments
