@@ -330,6 +330,15 @@ void ModelCompiler::compile_constraints() {
                           "name two bodies");
       }
     }
+    // What is tied to a node of a soft body does not touch the surface there.
+    for (const auto& [body, other] :
+         {std::pair{entry.body_a, entry.body_b}, std::pair{entry.body_b, entry.body_a}}) {
+      if (c.type == ConstraintType::coupler || body <= 0 || other <= 0 || body == other) continue;
+      const std::vector<int> parts = parts_around(model, body, 0);
+      if (parts.size() == 1) continue;
+      for (const int part : parts)
+        model.excluded_bodies.push_back({std::min(part, other), std::max(part, other)});
+    }
     const auto is_unmoved = [&](int body) {
       return body >= 0 && (model.bodies[body].link == 0 || is_mocap(model, model.bodies[body].link));
     };

@@ -5,42 +5,12 @@
 #include <cmath>
 
 #include "capstan/model/add_rod.h"
-#include "capstan/model/add_soft_body.h"
 #include "capstan/model/compiler.h"
 
 namespace capstan {
 namespace {
 
 constexpr std::size_t kMostNodes = 100'000;  // of all rods: a shape of a kilobyte and more for each
-
-// What a rod that is tied to a body lies in or against there: the body, and of a soft body, each node of
-// which is one, the parts of its surface at nodes within a thickness [m] of it.
-std::vector<int> parts_around(const Model& model, int body, double thickness) {
-  std::vector<int> parts = {body};
-  const auto link =
-      std::find_if(model.links.begin(), model.links.end(), [&](const Link& l) { return l.body == body; });
-  if (body == 0 || link == model.links.end()) return parts;
-  const Object& object = model.objects[link->object];
-  const auto* soft = dynamic_cast<const SoftBody*>(object.physics.get());
-  const int carrier = static_cast<int>(link - model.links.begin()) - object.link_begin;
-  if (soft == nullptr || carrier >= soft->num_carried()) return parts;
-  const Vec3 middle = soft->rest(soft->carried(carrier));
-  const auto is_near = [&](int node) { return (soft->rest(node) - middle).norm() <= thickness; };
-  const auto add = [&](int i) { parts.push_back(model.links[object.link_begin + i].body); };
-  for (int i = 0; i < soft->num_carried(); ++i) {
-    if (i != carrier && is_near(soft->carried(i))) add(i);
-  }
-  for (std::size_t t = 0; t < soft->triangles().size(); ++t) {
-    const auto& nodes = soft->triangles()[t];
-    if (std::any_of(nodes.begin(), nodes.end(), is_near)) add(soft->num_carried() + static_cast<int>(t));
-  }
-  const int first_edge = soft->num_carried() + static_cast<int>(soft->triangles().size());
-  for (std::size_t e = 0; e < soft->edges().size(); ++e) {
-    const auto& nodes = soft->edges()[e].nodes;
-    if (std::any_of(nodes.begin(), nodes.end(), is_near)) add(first_edge + static_cast<int>(e));
-  }
-  return parts;
-}
 
 bool check_spec(const RodSpec& spec, const std::string& who, Diagnostics& d) {
   const int before = d.num_errors();

@@ -82,6 +82,10 @@ bool is_sound(const Pose& pose);  // finite, quaternion not zero
 // "revolute joint 'elbow'" etc., for messages.
 std::string quoted(const char* kind, const std::string& name);
 
+// What a thing of some thickness [m] that is tied to a body lies in or against there: the body; and of a soft
+// body, each node of which is one, the parts of its surface at nodes within the thickness of that node.
+std::vector<int> parts_around(const Model& model, int body, double thickness);
+
 // Checks that more than one file of compile() makes.
 void check_soft(const SoftReference& soft, const Source& where, const std::string& who, Diagnostics& d);
 void check_pose(const Pose& pose, const Source& where, const std::string& who, Diagnostics& d);

@@ -84,6 +84,30 @@ soft_bodies:
   }
 }
 
+// The same by a rigid rod and a constraint.
+TEST(RodAttachment, ASoftSackHangsOnARigidRodByANode) {
+  for (const double dt : {0.002, 0.01}) {
+    RodRun run(fmt::format(R"(
+options: {{dt: {}}}
+bodies:
+  - {{name: link, position: [0, 0, 2], joint: {{name: ceiling, type: ball, damping: 0.05}},
+     shape: {{type: capsule, radius: 0.003, from: [0, 0, 0], to: [0, 0, -1], mass: 0.2}}}}
+soft_bodies:
+  - {{name: sack, box: {{size: [0.2, 0.2, 0.2], cells: [4, 4, 4]}}, position: [0, 0, 0.9], young_modulus: 2e5,
+     poisson_ratio: 0.3, density: 500, damping: {{alpha: 4, beta: 0.005}}}}
+constraints:
+  - {{type: ball, body_a: link, point_a: [0, 0, -1], body_b: sack/112}}
+)",
+                           dt));
+    while (run.state.time < 2) {
+      const Report report = step(run.model, run.options, {}, &run.state, &run.workspace);
+      ASSERT_EQ(report.contacts, 0) << "dt " << dt << ", " << run.state.time;
+    }
+    EXPECT_LT(run.gap(), 1e-3) << "dt " << dt;
+    EXPECT_LT(run.state.v.norm(), 0.05) << "dt " << dt;
+  }
+}
+
 TEST(RodAttachment, ARopeCarriesWhatHangsOnIt) {
   RodRun run(R"(
 options: {dt: 0.002}
