@@ -111,7 +111,8 @@ bool goes_over(const Pair& pair, const Told& told, double margin, double slack, 
   const Meeting later = pair.linearize(1 + kLater * most / closing, margin + way, told, margin, points);
   if (later.kind != Meeting::Kind::elsewhere) return false;
   for (std::size_t i = first; i < points->size(); ++i) {
-    if ((*points)[i].distance < -most) return false;
+    const ContactPoint& c = (*points)[i];
+    if (c.distance < -most || c.normal.dot(told.normal) > kOtherSurface) return false;
   }
   *meeting = later;
   return true;

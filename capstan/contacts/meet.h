@@ -66,6 +66,10 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
              const Told& told, double margin, double slack, std::vector<ContactPoint>* scratch,
              std::vector<ContactPoint>* points);
 
+// Cosine of the angle from which on two normals are those of two surfaces that meet in an edge, not of one
+// that bends.
+constexpr double kOtherSurface = 0.7;
+
 // [m] by which the gap grows in the whole motion, at a contact with this normal and point.
 double calc_opening(const MovingShape& A, const MovingShape& B, const Vec3& normal, const Vec3& p_W);
 

@@ -291,9 +291,13 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const ContactPoint& p = block->points[hit.point];
       told.gap = std::min(told.gap, p.distance + calc_opening(A, B, p.normal, 0.5 * (p.p_A + p.p_B)));
     }
-    const Meeting meeting =
+    Meeting meeting =
         meet(model, a, A, b, B, told, margin_of(model, a, b), slack, &block->scratch, &block->points);
-    if (meeting.kind == Meeting::Kind::along || (graze && meeting.kind == Meeting::Kind::none)) {
+    const bool is_other =
+        std::none_of(block->points.begin() + first, block->points.end(),
+                     [&](const ContactPoint& p) { return p.normal.dot(told.normal) > kOtherSurface; });
+    if (graze && (meeting.kind == Meeting::Kind::none || !is_other)) meeting.kind = Meeting::Kind::along;
+    if (meeting.kind == Meeting::Kind::along) {
       block->hits.insert(block->hits.end(), old.begin(), old.end());
       block->points.resize(first);
     }
@@ -303,7 +307,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
                              ContactKind::met, point.distance, point.normal.dot(w->travel[i]),
                              -point.normal.dot(w->travel[j])});
     }
-    if (meeting.kind == Meeting::Kind::none && !graze) {
+    if (meeting.kind == Meeting::Kind::none) {
       const bool glides =
           forecast.glides &&
           glides_on(model, placement, forecast, block->points[old[0].point], a, A, b, B, &block->scratch);
