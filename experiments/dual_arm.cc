@@ -222,11 +222,10 @@ void claim_task(const TaskRun& r, const TaskRun& ours, Result* result) {
                 r.lid_slid < 1e-5 && ours.lid_slid < 1e-5);
   const double slides = std::abs(r.lid_friction / kLidFriction - 1),
                ours_slides = std::abs(ours.lid_friction / kLidFriction - 1);
-  result->claim(
-      "the lid when it is pulled",
-      fmt::format("transitions to sliding: friction is {:g} of the normal force", kLidFriction),
-      fmt::format("{:.4f} of it at most (coulomb: {:.4f})", r.lid_friction, ours.lid_friction),
-      slides < 0.01 && ours_slides < 0.01);
+  result->claim("the lid when it is pulled",
+                fmt::format("transitions to sliding: friction is {:g} of the normal force", kLidFriction),
+                fmt::format("{:.4f} of it at most (coulomb: {:.4f})", r.lid_friction, ours.lid_friction),
+                slides < 0.01 && ours_slides < 0.01);
   result->claim(
       "the jar in the hand, from the lift until it stands", "(ours) held by friction",
       fmt::format("moves by {:.1f} mm and turns by {:.1f} degrees (coulomb: {:.1f} mm, {:.1f} degrees)",

@@ -75,9 +75,10 @@ void take_picture(const std::string& url, int width, int height, const std::stri
                   run_program(command);
   std::error_code error;
   if (!ok || !fs::exists(shot, error)) {
-    throw OutputError(png, browser + fmt::format(" did not draw it in three tries, the last of {} s; a loaded "
-                                                 "machine may need another, and SVG files need no browser",
-                                                 kTimeoutSeconds));
+    throw OutputError(png,
+                      browser + fmt::format(" did not draw it in three tries, the last of {} s; a loaded "
+                                            "machine may need another, and SVG files need no browser",
+                                            kTimeoutSeconds));
   }
   fs::copy_file(shot, png, fs::copy_options::overwrite_existing, error);
   if (error) throw OutputError(png, error.message());

@@ -49,7 +49,8 @@ std::vector<Item> place_shapes(const Model& model, const State& state, double pi
     if (hidden[i] || std::holds_alternative<HalfSpace>(shape.shape) || shape.rgba[3] <= 0.05f) continue;
     const double pixels = pixels_per_meter * round_radius(shape.shape);
     const int fine = std::clamp(4 * static_cast<int>(2.1 * std::sqrt(pixels)), kFewest, kMost);
-    Item item{&shape, base_color(model, shape), tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
+    Item item{&shape, base_color(model, shape),
+              tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
     const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
     for (std::size_t k = 0; shape.flexible >= 0 && k < item.facets.vertices.size(); ++k)
       item.facets.vertices[k] = placement.flexible[shape.flexible].vertex[k];
@@ -100,7 +101,8 @@ Color base_color(const Model& model, const ModelShape& shape) {
   const int tree = model.links[shape.link].object;
   const std::uint32_t hex = palette[(model.num_links() > small && tree >= 0 ? tree : shape.link) % size];
   return Color(static_cast<float>(hex >> 16), static_cast<float>(hex >> 8 & 255),
-               static_cast<float>(hex & 255)) / 255;
+               static_cast<float>(hex & 255)) /
+         255;
 }
 
 Color shade(const Color& base, const Vec3& normal, const Vec3& to_viewer, double light) {

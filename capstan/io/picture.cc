@@ -156,10 +156,7 @@ void draw_solid(const Camera& camera, const std::vector<Item>& items, std::strin
       normal.normalize();
       const Vec3 to_viewer = camera.to_viewer(middle);
       if (normal.dot(to_viewer) <= 0) continue;
-      Face drawn{camera.view(middle).z(),
-                 {},
-                 shade(item.color, normal, to_viewer),
-                 item.shape->rgba[3]};
+      Face drawn{camera.view(middle).z(), {}, shade(item.color, normal, to_viewer), item.shape->rgba[3]};
       for (std::size_t i = 0; i < face.size(); ++i) drawn.outline.push_back(camera.project(corner(i)));
       faces.push_back(std::move(drawn));
     }

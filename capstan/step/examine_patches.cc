@@ -11,9 +11,9 @@
 namespace capstan {
 namespace {
 
-constexpr int kDepths = 8;      // that are tried
-constexpr double kSafeModulus = 3;   // times the least modulus is what we advise
-constexpr double kAbyss = 1e3;  // [m] no shape that has a bounded size is larger
+constexpr int kDepths = 8;          // that are tried
+constexpr double kSafeModulus = 3;  // times the least modulus is what we advise
+constexpr double kAbyss = 1e3;      // [m] no shape that has a bounded size is larger
 
 // A rigid plane with this normal through the origin.
 Transform plane_pose(const Vec3& normal) {
