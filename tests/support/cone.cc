@@ -121,7 +121,7 @@ std::string ConeTally::page() const {
       "first "
       "iterations.\n\n| | all | up to 1e-3 | to 1e-2 | to 0.1 | to 1 | beyond "
       "|\n|---|---|---|---|---|---|---|\n",
-      kSettledContacts);
+      kExactContacts);
   const auto row = [&](const std::string& name, const ConeBands& bands) {
     text += fmt::format("| {} | {} |", name, bands.total());
     for (const int n : bands.count) text += " " + percent(n, bands.total()) + " |";

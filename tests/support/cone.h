@@ -17,7 +17,8 @@
 namespace capstan::test {
 
 constexpr double kConeSettled = 1e-3;
-constexpr int kSettledContacts = 32;  // up to so many in an island the solver settles friction
+constexpr int kSettledContacts = 32;  // islands of at most so many are counted apart
+constexpr int kExactContacts = 256;   // up to so many in an island the solver settles friction
 
 // Islands of one size, or problems: counts by their largest e_i.
 struct ConeBands {
