@@ -203,8 +203,14 @@ bool add_hits(const Model& model, const Placement& placement, int a, const Trans
                    points.end());
     }
   }
+  // Shapes that touch may stop each other, or be stopped by something else: then their other points close, too,
+  // if no more than round-off keeps them apart from a surface that falls along.
+  Approach stopped = approach;
+  if (std::any_of(points.begin() + first, points.end(),
+                  [&](const ContactPoint& point) { return point.distance <= margin; }))
+    stopped.stop_a = stopped.stop_b = 0;
   const auto far = [&](const ContactPoint& point) {
-    return point.distance > margin && !approach.may_close(point);
+    return point.distance > margin && !stopped.may_close(point);
   };
   points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
   const bool is_covered = drop_covered(model, a, X_WA, b, X_WB, first, &points);

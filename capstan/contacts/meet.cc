@@ -16,6 +16,7 @@ constexpr double kTouchTolerance = 1e-5;  // of the smaller shape: what first_to
 constexpr double kAlong = 0.99;           // cosine of the angle between normals that are about the same
 constexpr double kSame = 1 - 1e-9;        // likewise, where a bounce tells one from the other
 constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
+constexpr double kBent = 1 - 1e-5, kOffBent = 1e-5;  // likewise, where the surface bends
 constexpr double kMostSlack = 0.02;  // of the least half width of the smaller shape
 constexpr double kGrazing = 2;       // times the slack: what comes nearer by less in a step is slow
 constexpr double kLater = 10;        // times the slack: the way after which another surface has shown itself
@@ -31,6 +32,10 @@ double way_of(const MovingShape& x) {
   return x.motion.travel.norm() + x.motion.turn.norm() * x.radius();
 }
 
+bool moves(const MovingShape& x) {
+  return !x.motion.travel.isZero(0) || !x.motion.turn.isZero(0);
+}
+
 bool are_spheres(const MovingShape& a, const MovingShape& b) {
   return a.collider->type == ColliderType::sphere && b.collider->type == ColliderType::sphere;
 }
@@ -43,7 +48,31 @@ struct Pair {
   const Model& model;
   int shape_a, shape_b;
   const MovingShape &A, &B;
-  bool bounces;
+  bool is_elastic, bounces;
+
+  bool are_trees() const {
+    const auto is_tree = [&](int shape) {
+      const int link = model.shapes[shape].link;
+      return link == 0 || model.objects[model.links[link].object].is_tree();
+    };
+    return is_tree(shape_a) && is_tree(shape_b);
+  }
+
+  // Where the point of both lies between where it is on A (1) and on B (0), by what a force along the normal
+  // that acts beside its point turns.
+  double calc_share_of_a(const Vec3& normal) const {
+    const int a = model.shapes[shape_a].link, b = model.shapes[shape_b].link;
+    if (a == 0 || b == 0) return a == 0 ? 0 : 1;
+    if (!are_trees()) return moves(A) && moves(B) ? 0.5 : moves(A) ? 1 : 0;
+    const Vec3 axis = cross(Vec3(B.motion.travel - A.motion.travel), normal);
+    const auto inertia = [&](int shape, const MovingShape& X) {
+      const ModelShape& of = model.shapes[shape];
+      const Vec3 axis_L = of.X_LS.R * (X.X_WS.R.transpose() * axis);
+      return axis_L.dot(model.links[of.link].inertia * axis_L);
+    };
+    const double I_a = inertia(shape_a, A), I_b = inertia(shape_b, B);
+    return I_a + I_b > 0 ? I_b / (I_a + I_b) : 0.5;
+  }
 
   // The contacts at the part s of the motions, as seen from the beginning: appended to `points`.
   Meeting linearize(double s, double within, const Told& told, double margin,
@@ -59,13 +88,17 @@ struct Pair {
                          [](const auto& x, const auto& y) { return x.distance < y.distance; });
     const double size = std::min(size_of(*A.collider), size_of(*B.collider));
     const double seen = s < 1 ? 0.0 : std::min(0.0, deepest->distance);
-    const bool is_told = deepest->normal.dot(told.normal) > (bounces && s < 1 ? kSame : kAlong) &&
+    const double cosine = deepest->normal.dot(told.normal);
+    // A surface that bends away from what slides along it is not yet where its tangent of now leads.
+    const bool bends_away = s == 1 && !is_elastic && cosine < kBent && are_trees() &&
+                            told.gap < std::min(0.0, deepest->distance) - kOffBent * size;
+    const bool is_told = cosine > (bounces && s < 1 ? kSame : kAlong) && !bends_away &&
                          told.gap <= margin + seen + kOff * size;
     meeting.kind = is_told && told.gap <= margin ? Meeting::Kind::along : Meeting::Kind::elsewhere;
-    // One point of the world for both, so that their common momentum is kept: where the two bring it from,
-    // or the middle.
-    const auto moves = [](const RigidMotion& m) { return !m.travel.isZero(0) || !m.turn.isZero(0); };
-    const Vec3 shift = s * (A.motion.travel + B.motion.travel) / (moves(A.motion) && moves(B.motion) ? 2 : 1);
+    // One point of the world for both, so that their common momentum is kept: nearer to where it is on the one
+    // that turns more easily.
+    const double share_of_a = calc_share_of_a(deepest->normal);
+    const Vec3 shift = s * (share_of_a * A.motion.travel + (1 - share_of_a) * B.motion.travel);
     for (std::size_t i = first; i < points->size(); ++i) {
       ContactPoint& c = (*points)[i];
       // How the gap goes on with the arms that they have then, up to the end of the step.
@@ -82,7 +115,7 @@ struct Pair {
         continue;
       }
       // Of balls that bounce p is on the one that moves, or between two that do.
-      const double part_of_a = !bounces || !moves(B.motion) ? 0 : moves(A.motion) ? 0.5 : 1;
+      const double part_of_a = !bounces || !moves(B) ? 0 : moves(A) ? 0.5 : 1;
       c.p_A = p - part_of_a * c.distance * c.normal;
       c.p_B = p + (1 - part_of_a) * c.distance * c.normal;
     }
@@ -183,8 +216,9 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
              const Told& told, double margin, double slack, std::vector<ContactPoint>* scratch,
              std::vector<ContactPoint>* points) {
   // Balls, which have no seams, bounce off each other with the normal and the arms of the touch.
-  const bool bounces = are_spheres(A, B) && combine_materials(model, shape_a, shape_b).restitution > 0;
-  const Pair pair{model, shape_a, shape_b, A, B, bounces};
+  const bool is_elastic = combine_materials(model, shape_a, shape_b).restitution > 0;
+  const bool bounces = is_elastic && are_spheres(A, B);
+  const Pair pair{model, shape_a, shape_b, A, B, is_elastic, bounces};
   const std::size_t first = points->size();
   const double size = std::min(size_of(*A.collider), size_of(*B.collider));
   const double way = way_of(A) + way_of(B);

@@ -222,11 +222,48 @@ bool is_left_to_neighbours(const Model& model, int a, int b, const std::vector<C
   return deepest < 0 && -deepest <= kPunched * patch_reach(model.shapes[a], model.shapes[b]);
 }
 
+// [m] how deep the links of a hit may be said to have been in each other.
+double slack_of(const Hit& hit, const CollisionWorkspace& w) {
+  constexpr double kSlack = 2;  // of how deep they stand
+  const auto depth = [&](int link) { return link == 0 ? 0.0 : w.stand_depth[link]; };
+  return kSlack * std::max(depth(hit.link_a), depth(hit.link_b));
+}
+
+// The hits of a pair that is apart, `old`, or those of where these motions make it meet (meet.h), or none go to
+// block number `id`. What `grazes` meets the surface of the old hits if not another one.
+Meeting follow(const Model& model, const ColliderPair& pair, const MovingShape& A, const MovingShape& B,
+               std::span<const Hit> old, bool grazes, int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const int first = static_cast<int>(block->points.size());
+  Told told{block->points[old[0].point].normal};
+  for (const Hit& hit : old) {
+    const ContactPoint& p = block->points[hit.point];
+    told.gap = std::min(told.gap, p.distance + calc_opening(A, B, p.normal, 0.5 * (p.p_A + p.p_B)));
+  }
+  Meeting meeting = meet(model, a, A, b, B, told, margin_of(model, a, b), slack_of(old[0], *w), &block->scratch,
+                         &block->points);
+  const bool is_other =
+      std::none_of(block->points.begin() + first, block->points.end(),
+                   [&](const ContactPoint& p) { return p.normal.dot(told.normal) > kOtherSurface; });
+  if (grazes && (meeting.kind == Meeting::Kind::none || !is_other)) meeting.kind = Meeting::Kind::along;
+  if (meeting.kind == Meeting::Kind::along) {
+    block->hits.insert(block->hits.end(), old.begin(), old.end());
+    block->points.resize(first);
+  }
+  for (int p = first; p < static_cast<int>(block->points.size()); ++p) {
+    const ContactPoint& point = block->points[p];
+    block->hits.push_back({old[0].link_a, old[0].link_b, a, b, id, p, old[0].material, false,
+                           meeting.is_covered, ContactKind::met, point.distance,
+                           point.normal.dot(w->travel[pair.a]), -point.normal.dot(w->travel[pair.b])});
+  }
+  return meeting;
+}
+
 // Pairs that are apart get the contacts of where they meet (meet.h), or none. Here those of a block, found
 // [begin, end).
 void find_meetings(const Model& model, const Placement& placement, const Forecast& forecast, int begin,
                    int end, int id, CollisionWorkspace* w) {
-  constexpr double kSlack = 2;  // of how deep the links stand
   Block* block = &w->blocks[id];
   const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead && !hit.is_reused; };
   const auto is_patch = [&](const Hit& hit) {
@@ -236,15 +273,10 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
   // came to rest against a surface does not, so that this may be the corner of a next tile (meet.h,
   // goes_over()).
   const double fall = 2 * model.options.gravity.norm() * forecast.dt * forecast.dt;
-  const auto depth = [&](int link) { return link == 0 ? 0.0 : w->stand_depth[link]; };
-  const auto slack_of = [&](const Hit& hit) {
-    return kSlack * std::max(depth(hit.link_a), depth(hit.link_b));
-  };
   const auto grazes = [&](const Hit& hit) {
     return hit.kind == ContactKind::touching && !hit.is_reused && !is_patch(hit) &&
            !is_soft(model.shapes[hit.shape_a], model.shapes[hit.shape_b]) &&
-           hit.near_a + hit.near_b > fall + slack_of(hit) &&
-           -block->points[hit.point].distance <= 0.5 * slack_of(hit);
+           hit.near_a + hit.near_b > fall + slack_of(hit, *w);
   };
   if (std::none_of(block->hits.begin(), block->hits.end(),
                    [&](const Hit& hit) { return is_apart(hit) || is_patch(hit) || grazes(hit); }))
@@ -284,29 +316,7 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
         continue;
       }
     }
-    const double slack = slack_of(old[0]);
-    const int first = static_cast<int>(block->points.size());
-    Told told{block->points[old[0].point].normal};
-    for (const Hit& hit : old) {
-      const ContactPoint& p = block->points[hit.point];
-      told.gap = std::min(told.gap, p.distance + calc_opening(A, B, p.normal, 0.5 * (p.p_A + p.p_B)));
-    }
-    Meeting meeting =
-        meet(model, a, A, b, B, told, margin_of(model, a, b), slack, &block->scratch, &block->points);
-    const bool is_other =
-        std::none_of(block->points.begin() + first, block->points.end(),
-                     [&](const ContactPoint& p) { return p.normal.dot(told.normal) > kOtherSurface; });
-    if (graze && (meeting.kind == Meeting::Kind::none || !is_other)) meeting.kind = Meeting::Kind::along;
-    if (meeting.kind == Meeting::Kind::along) {
-      block->hits.insert(block->hits.end(), old.begin(), old.end());
-      block->points.resize(first);
-    }
-    for (int p = first; p < static_cast<int>(block->points.size()); ++p) {
-      const ContactPoint& point = block->points[p];
-      block->hits.push_back({link_a, link_b, a, b, id, p, old[0].material, false, meeting.is_covered,
-                             ContactKind::met, point.distance, point.normal.dot(w->travel[i]),
-                             -point.normal.dot(w->travel[j])});
-    }
+    const Meeting meeting = follow(model, found.pair, A, B, old, graze, id, w);
     if (meeting.kind == Meeting::Kind::none) {
       const bool glides =
           forecast.glides &&
@@ -357,9 +367,37 @@ void list_by_link(int num_links, int num_items, const F& links, std::vector<int>
   }
 }
 
+// The hits of a pair that waited, from `first` on in block 0, are of where it meets once one of the two is
+// stopped. Returns whether there are any.
+bool follow_stopped(const Model& model, double dt, const ColliderPair& pair, const Approach& approach,
+                    std::size_t first, CollisionWorkspace* w) {
+  Block* block = &w->blocks[0];
+  const int a = w->shape[pair.a], b = w->shape[pair.b];
+  const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead; };
+  if (has_patch(model.shapes[a], model.shapes[b]) ||
+      !std::all_of(block->hits.begin() + first, block->hits.end(), is_apart))
+    return true;
+  block->old_hits.assign(block->hits.begin() + first, block->hits.end());
+  block->hits.resize(first);
+  MovingShape A = moving_shape(model, *w->placement, a, w->X_WS[pair.a], w->V_led, dt);
+  MovingShape B = moving_shape(model, *w->placement, b, w->X_WS[pair.b], w->V_led, dt);
+  const auto meets = [&](double part_of_a, double part_of_b) {
+    const auto until = [](double part, const MovingShape& whole) {
+      MovingShape x = whole;
+      x.motion.travel *= part;
+      x.motion.turn *= part;
+      return x;
+    };
+    return follow(model, pair, until(part_of_a, A), until(part_of_b, B), block->old_hits, false, 0, w).kind !=
+           Meeting::Kind::none;
+  };
+  return (approach.stop_a < 1 && meets(approach.stop_a, 1)) || (approach.stop_b < 1 && meets(1, approach.stop_b));
+}
+
 // Goes on with those that waited for a body to be stopped, in block 0, in the order in which that may happen
 // (Dijkstra's). What sleeps has been stopped.
-void collide_waiting(const Model& model, double glide, const StageScope& scope, CollisionWorkspace* w) {
+void collide_waiting(const Model& model, const Forecast& forecast, double glide, const StageScope& scope,
+                     CollisionWorkspace* w) {
   const int num_links = model.num_links();
   w->stop.assign(num_links, 1);
   w->queue.clear();
@@ -408,7 +446,9 @@ void collide_waiting(const Model& model, double glide, const StageScope& scope, 
       approach.stop_a = stop_of(links_of(wait)[0]);
       approach.stop_b = stop_of(links_of(wait)[1]);
       const std::size_t before = found.size();
-      wait.found = touches(model, wait.pair, approach, 0, &wait.apart, w);
+      wait.found = touches(model, wait.pair, approach, 0, &wait.apart, w) &&
+                   (forecast.velocity == nullptr ||
+                    follow_stopped(model, forecast.dt, wait.pair, approach, before, w));
       std::for_each(found.begin() + before, found.end(), stop_other);
     }
   }
@@ -545,7 +585,7 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
   }
   if (!w->waiting.empty()) {
     const std::size_t before = w->blocks[0].hits.size();
-    collide_waiting(model, glide, scope, w);
+    collide_waiting(model, forecast, glide, scope, w);
     w->hits.insert(w->hits.end(), w->blocks[0].hits.begin() + before, w->blocks[0].hits.end());
   }
   gather(model, threads, w, contacts);
