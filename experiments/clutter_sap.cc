@@ -89,6 +89,7 @@ void over_time(const Run& run, Result* result) {
   Simulation s = make(40, true);
   std::vector<double> time, iterations, cost, early, late, residual, complementarity;
   std::vector<Convergence> histories;
+  std::vector<double> orders;
   s.run_until(duration, [&] {
     time.push_back(s.state.time);
     iterations.push_back(s.report.solver.most_iterations);
@@ -96,8 +97,10 @@ void over_time(const Run& run, Result* result) {
     (s.state.time < 1 ? early : late).push_back(iterations.back());
     residual.push_back(momentum_error(s));
     complementarity.push_back(complementarity_error(s));
-    if (s.state.step == 60 || s.state.step == (run.is_short ? 180 : 520))
-      histories.push_back(convergence(s, fmt::format("step {}", s.state.step)));
+    const std::int64_t step = s.state.step;
+    if (step == 60 || step == (run.is_short ? 180 : 520))
+      histories.push_back(convergence(s, fmt::format("step {}", step)));
+    if (step >= 56 && step <= 64) orders.push_back(convergence_order(convergence(s, "").error));
     run.tell(0.2 * s.state.time / duration, "40 bodies with walls");
   });
   for (std::size_t i = cost.size(); i-- > 1;) cost[i] -= cost[i - 1];  // from sums to steps
@@ -126,13 +129,13 @@ void over_time(const Run& run, Result* result) {
   const Convergence &impact = histories[0], &rest = histories[1];
   const bool monotone = falls(impact.cost) && falls(rest.cost);
   result->claim("the cost falls at every iteration", "monotonically", monotone ? "yes" : "no", monotone);
-  const double order = convergence_order(impact.error);
-  result->claim("step 60 ends with quadratic convergence",
-                "quadratic after linear: e_{k+1} as e_k to the power 2 (1 if linear)",
-                fmt::format("power {:.2f}, by the last three errors of v above round-off, {:.1e}, {:.1e} and "
-                            "{:.1e}",
-                            order, impact.error.end()[-3], impact.error.end()[-2], impact.error.end()[-1]),
-                order > 1.5);
+  std::sort(orders.begin(), orders.end());
+  result->claim(
+      "steps 56 to 64 end with quadratic convergence",
+      "quadratic after linear: e_{k+1} as e_k to the power 2 (1 if linear)",
+      fmt::format("power {:.2f} to {:.2f}, median {:.2f}, by the last three errors of v above round-off",
+                  orders.front(), orders.back(), orders[orders.size() / 2]),
+      orders[orders.size() / 2] > 1.5);
   if (!run.is_short) {
     result->claim("iterations of steps 60 and 520", "21 and 5",
                   fmt::format("{} and {}", impact.iterations, rest.iterations),

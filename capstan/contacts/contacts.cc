@@ -178,6 +178,8 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
   return true;
 }
 
+constexpr double kRoundOff = 1e-12;  // of places
+
 bool add_hits(const Model& model, const Placement& placement, int a, const Transform& X_WA, int b,
               const Transform& X_WB, const Approach& approach, double margin, int first, int id,
               Block* block) {
@@ -203,14 +205,12 @@ bool add_hits(const Model& model, const Placement& placement, int a, const Trans
                    points.end());
     }
   }
-  // Shapes that touch may stop each other, or be stopped by something else: then their other points close, too,
-  // if no more than round-off keeps them apart from a surface that falls along.
-  Approach stopped = approach;
-  if (std::any_of(points.begin() + first, points.end(),
-                  [&](const ContactPoint& point) { return point.distance <= margin; }))
-    stopped.stop_a = stopped.stop_b = 0;
+  // Points of shapes that touch are apart by round-off, or by more: faces that fall together touch all over.
+  const bool touches = std::any_of(points.begin() + first, points.end(),
+                                   [&](const ContactPoint& point) { return point.distance <= margin; });
+  const double slack = touches ? kRoundOff * (points[first].p_A.norm() + 1) : 0;
   const auto far = [&](const ContactPoint& point) {
-    return point.distance > margin && !stopped.may_close(point);
+    return point.distance > margin + slack && !approach.may_close(point);
   };
   points.erase(std::remove_if(points.begin() + first, points.end(), far), points.end());
   const bool is_covered = drop_covered(model, a, X_WA, b, X_WB, first, &points);

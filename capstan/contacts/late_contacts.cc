@@ -101,19 +101,30 @@ double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, dou
   return (x.centre - y.centre).norm() + (x.around + y.around > 0 ? (x.turn - y.turn).norm() * radius : 0.0);
 }
 
-// Whether a pair may pass through itself between the beginning and the end of a step: what moves by its own
-// forces within a step, as edges of rods do, goes where collide() did not look. Trees are left alone.
+// [m] by how much a pair moves otherwise than collide() looked: to where the led motion goes, if pairs were
+// near by the velocities before the step and by forces.
+double calc_unforeseen(const Model& model, const ColliderPair& pair, const CollisionWorkspace& collision,
+                       const LateWorkspace& w) {
+  const auto change = [&](int i) {
+    const ModelShape& shape = model.shapes[collision.shape[i]];
+    return shape.link == 0 ? 0.0 : calc_change(w.ways[i], w.led[i], shape.collider.bounding_radius);
+  };
+  return change(pair.a) + change(pair.b);
+}
+
+// Whether a pair may pass through itself between the beginning and the end of a step: what constraints, or
+// forces within a step as of rods' edges, move goes where collide() did not look.
 bool may_pass(const Model& model, const ColliderPair& pair, const CollisionWorkspace& collision,
               const LateWorkspace& w) {
   const ModelShape &a = model.shapes[collision.shape[pair.a]], &b = model.shapes[collision.shape[pair.b]];
-  const auto is_of_tree = [&](const ModelShape& shape) {
-    return shape.link == 0 || model.objects[model.links[shape.link].object].is_tree();
-  };
-  if (is_of_tree(a) && is_of_tree(b)) return false;
   if (a.flexible >= 0 || b.flexible >= 0) return false;  // surfaces of soft bodies
   const double thickness = a.collider.half_box.minCoeff() + b.collider.half_box.minCoeff();
   const LateWorkspace::Way &x = w.ways[pair.a], &y = w.ways[pair.b];
-  return (y.centre - x.centre).norm() + x.around + y.around > thickness;
+  if (!((y.centre - x.centre).norm() + x.around + y.around > thickness)) return false;
+  const auto is_of_tree = [&](const ModelShape& shape) {
+    return shape.link == 0 || model.objects[model.links[shape.link].object].is_tree();
+  };
+  return !is_of_tree(a) || !is_of_tree(b) || calc_unforeseen(model, pair, collision, w) > thickness;
 }
 
 // Marks those movers of an object that go elsewhere than when they were looked at. What leaves the box that
@@ -153,14 +164,7 @@ bool may_be_late(const Model& model, const ColliderPair& pair, const StageScope&
   const ModelShape &sa = model.shapes[shape_a], &sb = model.shapes[shape_b];
   const auto rests = [&](int link) { return link == 0 || scope.is_asleep(model.links[link].object); };
   if (rests(sa.link) && rests(sb.link)) return false;
-  // collide() looked where the led motion goes, if pairs were near by the velocities before the step and
-  // gravity: not what a strong drive sets in motion.
-  const auto change = [&](int i, const ModelShape& shape) {
-    return shape.link == 0 ? 0.0
-                           : calc_change(w.ways[i], w.led[i], shape.collider.bounding_radius) +
-                                 (w.led[i].centre - collision.travel[i]).norm();
-  };
-  const double changed = change(pair.a, sa) + change(pair.b, sb);
+  const double changed = calc_unforeseen(model, pair, collision, w);
   const bool is_foreseen = changed < tolerance;
   // The gap of a pair that has contacts of the beginning is right but for the turn of its normal. (Of shapes
   // that are not convex, it is the gap of those parts that were near.) Of others, those that collide() found

@@ -17,9 +17,9 @@ constexpr double kAlong = 0.99;           // cosine of the angle between normals
 constexpr double kSame = 1 - 1e-9;        // likewise, where a bounce tells one from the other
 constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
 constexpr double kBent = 1 - 1e-5, kOffBent = 1e-5;  // likewise, where the surface bends
-constexpr double kMostSlack = 0.02;  // of the least half width of the smaller shape
-constexpr double kGrazing = 2;       // times the slack: what comes nearer by less in a step is slow
-constexpr double kLater = 10;        // times the slack: the way after which another surface has shown itself
+constexpr double kMostSlack = 0.02;                  // of the least half width of the smaller shape
+constexpr double kGrazing = 2;      // times the slack: what comes nearer by less in a step is slow
+constexpr double kLater = 10;       // times the slack: the way after which another surface has shown itself
 constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
 
 double size_of(const Collider& c) {
@@ -95,8 +95,8 @@ struct Pair {
     const bool is_told = cosine > (bounces && s < 1 ? kSame : kAlong) && !bends_away &&
                          told.gap <= margin + seen + kOff * size;
     meeting.kind = is_told && told.gap <= margin ? Meeting::Kind::along : Meeting::Kind::elsewhere;
-    // One point of the world for both, so that their common momentum is kept: nearer to where it is on the one
-    // that turns more easily.
+    // One point of the world for both, so that their common momentum is kept: nearer to where it is on the
+    // one that turns more easily.
     const double share_of_a = calc_share_of_a(deepest->normal);
     const Vec3 shift = s * (share_of_a * A.motion.travel + (1 - share_of_a) * B.motion.travel);
     for (std::size_t i = first; i < points->size(); ++i) {

@@ -229,8 +229,8 @@ double slack_of(const Hit& hit, const CollisionWorkspace& w) {
   return kSlack * std::max(depth(hit.link_a), depth(hit.link_b));
 }
 
-// The hits of a pair that is apart, `old`, or those of where these motions make it meet (meet.h), or none go to
-// block number `id`. What `grazes` meets the surface of the old hits if not another one.
+// The hits of a pair that is apart, `old`, or those of where these motions make it meet (meet.h), or none go
+// to block number `id`. What `grazes` meets the surface of the old hits if not another one.
 Meeting follow(const Model& model, const ColliderPair& pair, const MovingShape& A, const MovingShape& B,
                std::span<const Hit> old, bool grazes, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
@@ -241,8 +241,8 @@ Meeting follow(const Model& model, const ColliderPair& pair, const MovingShape& 
     const ContactPoint& p = block->points[hit.point];
     told.gap = std::min(told.gap, p.distance + calc_opening(A, B, p.normal, 0.5 * (p.p_A + p.p_B)));
   }
-  Meeting meeting = meet(model, a, A, b, B, told, margin_of(model, a, b), slack_of(old[0], *w), &block->scratch,
-                         &block->points);
+  Meeting meeting = meet(model, a, A, b, B, told, margin_of(model, a, b), slack_of(old[0], *w),
+                         &block->scratch, &block->points);
   const bool is_other =
       std::none_of(block->points.begin() + first, block->points.end(),
                    [&](const ContactPoint& p) { return p.normal.dot(told.normal) > kOtherSurface; });
@@ -367,31 +367,37 @@ void list_by_link(int num_links, int num_items, const F& links, std::vector<int>
   }
 }
 
-// The hits of a pair that waited, from `first` on in block 0, are of where it meets once one of the two is
-// stopped. Returns whether there are any.
+// The hits of a pair of rigid shapes that waited, from `first` on in block 0, are of where it meets once one
+// of the two is stopped. Returns whether there are any. What goes a short way stays: it may be stopped
+// elsewhere, and meets along the normal of now.
 bool follow_stopped(const Model& model, double dt, const ColliderPair& pair, const Approach& approach,
                     std::size_t first, CollisionWorkspace* w) {
+  constexpr double kShort = 0.05;  // of the least half width of the smaller shape
   Block* block = &w->blocks[0];
   const int a = w->shape[pair.a], b = w->shape[pair.b];
   const auto is_apart = [](const Hit& hit) { return hit.kind == ContactKind::ahead; };
-  if (has_patch(model.shapes[a], model.shapes[b]) ||
+  const auto is_tree = [&](int shape) {
+    return model.shapes[shape].link == 0 ||
+           model.objects[model.links[model.shapes[shape].link].object].is_tree();
+  };
+  const auto size = [&](int collider) { return collider_of(model, *w, collider).half_box.minCoeff(); };
+  if (has_patch(model.shapes[a], model.shapes[b]) || !is_tree(a) || !is_tree(b) ||
+      approach.reach() < kShort * std::min(size(pair.a), size(pair.b)) ||
       !std::all_of(block->hits.begin() + first, block->hits.end(), is_apart))
     return true;
   block->old_hits.assign(block->hits.begin() + first, block->hits.end());
   block->hits.resize(first);
-  MovingShape A = moving_shape(model, *w->placement, a, w->X_WS[pair.a], w->V_led, dt);
-  MovingShape B = moving_shape(model, *w->placement, b, w->X_WS[pair.b], w->V_led, dt);
+  const MovingShape A = moving_shape(model, *w->placement, a, w->X_WS[pair.a], w->V_led, dt);
+  const MovingShape B = moving_shape(model, *w->placement, b, w->X_WS[pair.b], w->V_led, dt);
   const auto meets = [&](double part_of_a, double part_of_b) {
-    const auto until = [](double part, const MovingShape& whole) {
-      MovingShape x = whole;
-      x.motion.travel *= part;
-      x.motion.turn *= part;
-      return x;
+    const auto until = [](double part, const MovingShape& x) -> MovingShape {
+      return {x.collider, x.X_WS, {x.motion.pivot, part * x.motion.travel, part * x.motion.turn}};
     };
     return follow(model, pair, until(part_of_a, A), until(part_of_b, B), block->old_hits, false, 0, w).kind !=
            Meeting::Kind::none;
   };
-  return (approach.stop_a < 1 && meets(approach.stop_a, 1)) || (approach.stop_b < 1 && meets(1, approach.stop_b));
+  return (approach.stop_a < 1 && meets(approach.stop_a, 1)) ||
+         (approach.stop_b < 1 && meets(1, approach.stop_b));
 }
 
 // Goes on with those that waited for a body to be stopped, in block 0, in the order in which that may happen
@@ -474,9 +480,13 @@ Aabb half_space_box(const Transform& X) {
   return box;
 }
 
-// Poses, motions and boxes of the colliders [begin, end). They stand still where `velocity` is null.
-CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Velocity* velocity,
-                                    double dt, double glide, int begin, int end, CollisionWorkspace* w) {
+// Poses, motions and boxes of the colliders [begin, end). They stand still where `velocity` is null. What
+// forces other than gravity make of the led motion may lead in any direction: they are not there for ever.
+CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placement, const Forecast& forecast,
+                                    double glide, int begin, int end, CollisionWorkspace* w) {
+  const Velocity* velocity = forecast.velocity;
+  const double dt = forecast.dt;
+  constexpr double kForced = 1e-6;  // of the bounding radius: what is more than round-off
   for (int i = begin; i < end; ++i) {
     Form& form = w->forms[i];
     if (form.flexible >= 0) {
@@ -522,6 +532,17 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       store(travel, w->travel[i].data());
       const double spin = dt * std::sqrt(dot(angular, angular)) * form.bounding_radius;
       w->spin[i] += spin;
+      if (forecast.v_free != nullptr) {
+        const Vec6& V_led = w->V_led[form.link];
+        Four led_angular, led_linear, led_carried;
+        load(V_led.data(), &led_angular);
+        load(V_led.data() + 3, &led_linear);
+        cross(led_angular, centre - origin, &led_carried);
+        const Four change = dt * (led_linear + led_carried) - travel, turn = led_angular - angular;
+        const double forced = std::sqrt(dot(change, change)) +
+                              (form.is_sphere ? 0 : dt * std::sqrt(dot(turn, turn)) * form.bounding_radius);
+        if (forced > kForced * form.bounding_radius) w->spin[i] += forced;
+      }
       w->way[i] = dt * std::sqrt(dot(speed, speed)) + (form.is_sphere ? 0 : spin);
     }
     const Four half = (X.x < 0 ? -X.x : X.x) * form.half_box[0] + (X.y < 0 ? -X.y : X.y) * form.half_box[1] +
@@ -556,8 +577,9 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
                           double glide, const StageScope& scope, CollisionWorkspace* w, Contacts* contacts) {
   const Threads& threads = scope.threads;
   w->placement = &placement;
+  if (forecast.velocity != nullptr) calc_led_velocities(model, placement, forecast, threads, w);
   threads.for_each_block(static_cast<int>(w->shape.size()), kShapesInBlock, [&](int begin, int end) {
-    place_colliders(model, placement, forecast.velocity, forecast.dt, glide, begin, end, w);
+    place_colliders(model, placement, forecast, glide, begin, end, w);
   });
   const std::span<const ColliderPair> pairs = w->broad_phase.update(w->swept, threads);
   const int n = static_cast<int>(pairs.size());
@@ -571,7 +593,6 @@ void collide_within_reach(const Model& model, const Placement& placement, const 
     collide_pairs(model, pairs, i * size, std::min(n, (i + 1) * size), glide, scope, i, w);
   });
   if (forecast.velocity != nullptr) {
-    calc_led_velocities(model, placement, forecast, threads, w);
     calc_stand_depths(model, num_blocks, w);
     threads.for_each(num_blocks, [&](int i) {
       find_meetings(model, placement, forecast, i * size, std::min(n, (i + 1) * size), i, w);

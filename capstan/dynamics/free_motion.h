@@ -15,9 +15,9 @@
 //   midpoint          1/2    1/2       1/2      second order
 //
 // The springs of joints keep their energy in semi_implicit, too, if they are slow: taken at q0 + dt (v - v0)
-// / 4 they are the trapezoidal rule, whatever their stiffness. Where w dt is above 1/2 they become implicit
-// bit by bit, fully so from 1 on, which damps what the step cannot show. Tendons, actuators and the springs
-// of ball and free joints are implicit.
+// / 4 they are the trapezoidal rule, whatever their stiffness. Where w dt is above 2, three steps a period,
+// they become implicit bit by bit, fully so from 4 on, which damps what the step cannot show. Tendons,
+// actuators and the springs of ball and free joints are implicit.
 //
 // Where positions move along the new velocities (theta_vq = 1, theta = 0), these are the velocities half-way
 // between two positions, and the velocity terms of k_2 belong to the mean of v0 and v: then the step is the

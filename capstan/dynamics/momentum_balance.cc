@@ -14,7 +14,7 @@ using Scratch = Motion::Scratch;
 
 // Springs so slow that (w dt)^2 = dt^2 k / m is below the first keep their energy; those above the second are
 // implicit, which damps them.
-constexpr double kSlowSpring = 0.25, kFastSpring = 1;
+constexpr double kSlowSpring = 4, kFastSpring = 16;
 
 }  // namespace
 

@@ -6,7 +6,7 @@ CONTACT = np.dtype([
     ("body_a", "<i4"), ("body_b", "<i4"),  # numbers of the bodies that carry them
     ("region", "<i4"),  # 0 open, 1 sticking, 2 sliding
     ("kind", "<i4"),  # how it was found: 0 touching, 1 and 2 ahead of the step, 3 gliding, 4 late
-    ("point", "<f8", 3),  # [m] where it acts, world
+    ("point", "<f8", 3),  # [m] where it acts, world, with the bodies where they were at the beginning of the step
     ("normal", "<f8", 3),  # unit, from a to b, world
     ("force", "<f8", 3),  # [N] on b, world: normal_force * normal + friction; a feels the opposite
     ("distance", "<f8"),  # [m] at the beginning of the step; negative where the shapes overlap
@@ -14,6 +14,7 @@ CONTACT = np.dtype([
     ("friction", "<f8", 3),  # [N] on b, world
     ("slip", "<f8", 3),  # [m/s] velocity of b's surface against a's, world
     ("area", "<f8"),  # [m^2] of the patch that it stands for (docs/patches.md); 0: a point
+    ("torque", "<f8", 3),  # [N m] on b, world: torsional and rolling friction, besides that of the force
 ])
 """One contact of a step."""
 

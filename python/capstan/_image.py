@@ -1,5 +1,6 @@
 """Pictures in pixels."""
 import dataclasses
+import os
 import struct
 import zlib
 
@@ -28,6 +29,10 @@ class Image:
 
     def save(self, path):
         """Writes a PNG file."""
+        name = os.fspath(path)
+        ending = os.path.splitext(name)[1]
+        if ending.lower() not in ("", ".png"):
+            raise ValueError(f"'{name}' would be a PNG file with the name of another kind; write a .png, or convert `rgb`")
         with open(path, "wb") as file:
             file.write(self.to_png())
 

@@ -336,6 +336,8 @@ class Simulation(_core.Simulation):
         if ending.lower() in _EXPORTS:
             raise ValueError(f"'{name}' would be a recording that is no {ending} file; record '{stem}.capstan', then "
                              f"capstan.export('{stem}.capstan', '{name}') makes it")
+        if ending.lower() not in (".capstan", ".h5"):
+            raise ValueError(f"'{name}' does not say what to write; a recording ends in .capstan, or in .h5")
         if every is None:
             every = max(1, round(min(0.01 / self.dt, 1e9)))
         self._record(path, every)

@@ -51,8 +51,12 @@ void bind_simulation(nb::module_& m) {
           [](Sim& s, const std::optional<std::string>& keyframe) {
             const Model& model = s.model()->model;
             s.set_state(keyframe ? keyframe_state(model, *keyframe) : initial_state(model));
+            s.clear_forces();
+            s.clear_surface_scale();
           },
-          "keyframe"_a = nb::none(), "Goes back to the start, or to a keyframe of the scene.")
+          "keyframe"_a = nb::none(),
+          "Goes back to the start, or to a keyframe of the scene. Forces from outside (apply_force(),\n"
+          "generalized_force) and surface_scale go back, too; options and the schedule stay.")
       .def("_array",
            [](Sim& s, int which) {
              constexpr VecX Arrays::*kFields[] = {&Arrays::q,

@@ -230,7 +230,7 @@ nb::object collide_at(const CompiledModel& m, nb::handle q) {
     const int a = contacts.shape_a[i], b = contacts.shape_b[i];
     records.push_back({a, b, m.model.shapes[a].body, m.model.shapes[b].body, 0, 0, contacts.p_WC[i],
                        contacts.normal[i], zero, contacts.distance[i], 0, zero, zero,
-                       contacts.material[i].area});
+                       contacts.material[i].area, zero});
   }
   return to_records(records.data(), records.size() * sizeof(ContactRecord),
                     nb::module_::import_("capstan._arrays").attr("CONTACT"));

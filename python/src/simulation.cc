@@ -292,7 +292,8 @@ nb::object PySimulation::contacts() {
     if (f.kind == ContactKind::withdrawn) continue;
     records.push_back({f.shape_a, f.shape_b, shapes[f.shape_a].body, shapes[f.shape_b].body,
                        static_cast<std::int32_t>(f.region), static_cast<std::int32_t>(f.kind), f.p_W,
-                       f.normal_W, f.force_W(), f.distance, f.normal_force, f.friction_W, f.slip_W, f.area});
+                       f.normal_W, f.force_W(), f.distance, f.normal_force, f.friction_W, f.slip_W, f.area,
+                       f.torque_W});
   }
   return to_records(records.data(), records.size() * sizeof(ContactRecord), dtype("CONTACT"));
 }
@@ -338,6 +339,11 @@ void PySimulation::clear_forces() {
   forces_.clear();
   input_.body_forces.clear();
   arrays_->generalized_force.setZero();
+}
+
+void PySimulation::clear_surface_scale() {
+  const Busy busy(&busy_);
+  arrays_->surface_scale.setOnes();
 }
 
 Transform PySimulation::pose(int body) {

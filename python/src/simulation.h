@@ -43,6 +43,7 @@ class PySimulation {
   nb::object patches();
   void apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W);
   void clear_forces();
+  void clear_surface_scale();
   int num_forces() const { return static_cast<int>(forces_.size()); }
 
   // Where a mocap body is to be after each step from now on; null: it keeps the velocity it has.

@@ -115,8 +115,9 @@ struct ContactRecord {  // CONTACT of capstan/_arrays.py
   double distance, normal_force;
   Vec3 friction, slip;
   double area;
+  Vec3 torque;
 };
-static_assert(sizeof(ContactRecord) == 24 + 18 * 8, "no gaps");
+static_assert(sizeof(ContactRecord) == 24 + 21 * 8, "no gaps");
 
 // How steps are taken, from keyword arguments with the command line's words. Throws ValueError.
 StepOptions choose_options(const Model& model, const nb::kwargs& arguments);

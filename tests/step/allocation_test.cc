@@ -55,7 +55,7 @@ void expect_no_allocation_at_rest(bool sleep) {
   Workspace workspace = make_workspace(model);
   StepOptions options = step_options(model);
   options.sleep.on = sleep;
-  for (int i = 0; i < 800; ++i) step(model, options, {}, &state, &workspace);
+  for (int i = 0; i < 2400; ++i) step(model, options, {}, &state, &workspace);
   const long before = allocations;
   for (int i = 0; i < 100; ++i) step(model, options, {}, &state, &workspace);
   EXPECT_EQ(allocations - before, 0);
