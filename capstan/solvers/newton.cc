@@ -339,14 +339,14 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
       solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
-      solver->solve(options, *workspace, report.rounds > 0, {}, false);
+      solver->solve(options, *workspace, report.rounds > 0, {}, Followed::no);
     });
     const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
                                    has_woken && round < kMostInterrupts ? idle : std::span<const int>(),
-                                   report.rounds > 0 && result_of(i).has_followed);
+                                   report.rounds > 0 ? result_of(i).followed : Followed::no);
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
     };
     s.make_blocks(problem, islands);
