@@ -72,14 +72,18 @@ int find_block(const Model& model, int dof) {
   return static_cast<int>(after - model.blocks.begin()) - 1;
 }
 
-void condense(const Problem& problem, const Threads& threads, std::vector<char>* touched,
-              std::vector<Condensation>* result) {
+void condense(const Problem& problem, std::span<const char> uses, const Threads& threads,
+              std::vector<char>* touched, std::vector<Condensation>* result) {
   const Model& model = *problem.model;
   const int num_trees = static_cast<int>(model.trees.size());
   result->resize(model.num_objects() - num_trees);
   if (result->empty()) return;
   touched->assign(model.blocks.size(), 0);
-  for (const GroupPart& part : problem.parts) (*touched)[part.block] = 1;
+  for (std::size_t g = 0; g < problem.groups.size(); ++g) {
+    const ConstraintGroup& group = problem.groups[g];
+    for (int p = group.part_begin; p < group.part_end && uses[g] != 0; ++p)
+      (*touched)[problem.parts[p].block] = 1;
+  }
   for (const DofLaw& law : problem.dof_laws) (*touched)[find_block(model, law.dof)] = 1;
   threads.for_each(static_cast<int>(result->size()), [&](int i) {
     const Object& object = model.objects[num_trees + i];

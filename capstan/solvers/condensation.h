@@ -54,8 +54,8 @@ class Condensation {
 int find_block(const Model& model, int dof);
 
 // Those of all objects of a problem that are not trees, [objects - trees], which some group or dof law acts
-// on. touched: [blocks] scratch.
-void condense(const Problem& problem, const Threads& threads, std::vector<char>* touched,
-              std::vector<Condensation>* result);
+// on; groups whose `uses` are 0 count as if they were not there. touched: [blocks] scratch.
+void condense(const Problem& problem, std::span<const char> uses, const Threads& threads,
+              std::vector<char>* touched, std::vector<Condensation>* result);
 
 }  // namespace capstan
