@@ -62,8 +62,8 @@ void ConvexSolver::solve_convex(const NewtonOptions& options, const NewtonWorksp
 
 // A condensed object follows its touched blocks wherever they go. So whatever residual the tolerance lets
 // them have is momentum that the object as a whole gains or loses, where forces within a whole one would
-// cancel: steps with the last factor, or else another one of Newton's method, take it to the last digits. Where
-// friction is stiff that may lead away from the answer, though the cost falls; then the answer stays.
+// cancel: steps with the last factor, or else another one of Newton's method, take it to the last digits.
+// Where friction is stiff that may lead away from the answer, though the cost falls; then the answer stays.
 void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
   constexpr double kExact = 1e-12;
   if (!system.is_condensed() || !result->converged || result->interrupted) return;
