@@ -257,6 +257,7 @@ Motion make_motion(const Model& model) {
       const double flops = w.factor.info().flops;
       w.factor.analyze(pattern, Ordering::nested_dissection);
       if (w.factor.info().flops > flops) w.factor.analyze(pattern);
+      if (w.factor.info().ordering == Ordering::nested_dissection) w.order = w.factor.order();
     }
     for (VecX* x : {&w.u, &w.m, &w.added, &w.m_end, &w.dv, &w.work}) *x = VecX::Zero(object.num_dofs());
   }

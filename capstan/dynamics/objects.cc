@@ -7,6 +7,7 @@
 #include "capstan/dynamics/place_carriers.h"
 #include "capstan/dynamics/struck_objects.h"
 #include "capstan/math/branch_matrix.h"
+#include "capstan/physics/soft_body.h"
 
 namespace capstan {
 namespace {
@@ -41,7 +42,7 @@ ObjectStep make_step(const TimeStep& step, int id, const Motion& motion) {
 }
 
 bool factor(ObjectMotion& w) {
-  w.has_factor = !w.band.is_worth_it() && static_cast<bool>(w.factor.factor());
+  w.has_factor = !w.band.is_worth_it() && w.factor.factor_frozen() && w.factor.factor();
   return w.has_factor || (w.band.is_worth_it() && w.band.factor(w.factor.matrix));
 }
 void solve_in_place(const ObjectMotion& w, double* x) {
@@ -76,6 +77,46 @@ bool factor_between(const BlockMatrix& exact, ObjectMotion& w) {
     if (part >= 1) return false;
     go_from(exact, 2, &w.factor.matrix);
   }
+}
+
+// The surface of a large soft body on planes of the world: what they touch as it moves now is eliminated
+// last, so that one factorization is that of A and of the equations that contacts see
+// (solvers/condensation.h). A guess serves: where it misses, those are made anew.
+void find_likely(const TimeStep& step, const Object& object, const SoftBody& body,
+                 std::vector<char>* likely) {
+  constexpr double kMargin = 0.2;      // of the way that gravity moves things in a step
+  constexpr double kMostLikely = 0.3;  // of the blocks
+  const int n = body.num_nodes();
+  const double margin = kMargin * step.dt * step.dt * step.model.options.gravity.norm();
+  const double radius = kVertexRadius * body.mean_edge();
+  likely->assign(n, 0);
+  int count = 0;
+  for (const ModelShape& shape : step.model.shapes) {
+    if (shape.link != 0 || !shape.collides || !std::holds_alternative<HalfSpace>(shape.shape)) continue;
+    const Vec3 normal = shape.X_LS.R.col(2);
+    for (int i = 0; i < n; ++i) {
+      if (!body.is_on_surface(i)) continue;
+      const Vec3 x = step.state.q.segment<3>(object.q_begin + 3 * i),
+                 v = step.state.v.segment<3>(object.dof_begin + 3 * i);
+      if (normal.dot(x + step.dt * v - shape.X_LS.p) > radius + margin) continue;
+      count += (*likely)[i] == 0;
+      (*likely)[i] = 1;
+    }
+  }
+  if (count == 0 || count > kMostLikely * n) likely->clear();
+}
+
+void order_for_contacts(const TimeStep& step, const Object& object, ObjectMotion* w) {
+  const auto* body = dynamic_cast<const SoftBody*>(object.physics.get());
+  if (w->order.empty() || body == nullptr) return;
+  thread_local std::vector<char> likely;
+  find_likely(step, object, *body, &likely);
+  if (likely == w->likely) return;
+  w->likely = likely;
+  BlockPattern pattern{std::vector<int>(body->num_nodes(), 3), w->pairs, {}};
+  for (const char is_likely : likely) pattern.frozen.push_back(is_likely == 0);
+  w->factor.analyze(pattern, w->order);
+  ++w->analysis;
 }
 
 // |D x|, D = diag(A)^-1/2.
@@ -190,6 +231,7 @@ void calc_object_motion(const TimeStep& step, int id, Motion* motion) {
   ObjectMotion& w = motion_of(step.model, *motion, id);
   w.iterations = 0;
   w.added.setZero();
+  order_for_contacts(step, step.model.objects[id], &w);
   set_tangent(step, id, step.state.v, motion);
 }
 

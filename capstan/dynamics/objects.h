@@ -21,9 +21,12 @@ namespace capstan {
 //
 // `added` are impulses that came into v* after the tangent was made (step/bounce.h).
 struct ObjectMotion {
-  BlockCholesky factor;     // factor.matrix is A, in the object's own blocks
-  BandCholesky band;        // its factor, where A is a chain or a ring
-  bool has_factor = false;  // `factor` has that of A, too: made when project_inverse() is called
+  BlockCholesky factor;      // factor.matrix is A, in the object's own blocks
+  std::vector<int> order;    // of elimination, of large solids: found once; else empty
+  std::vector<char> likely;  // [blocks] that contacts will touch: `factor` has them last; or empty, for none
+  long analysis = 0;         // of `factor`: it changes when `likely` does
+  BandCholesky band;         // its factor, where A is a chain or a ring
+  bool has_factor = false;   // `factor` has that of A, too: made when project_inverse() is called
   std::mutex making_factor;
   std::vector<std::array<int, 2>> pairs;  // of the layout: pair_block(k) of the matrix is that of pairs[k]
   VecX u, m, added;                       // [dofs of the object]

@@ -5,6 +5,7 @@
 
 #include "capstan/base/diagnostics.h"
 #include "capstan/math/clones.h"
+#include "capstan/math/lanes.h"
 
 namespace capstan {
 namespace {
@@ -46,6 +47,43 @@ CAPSTAN_CLONES int multiply_fours(int first, int num_blocks, const int* sizes, c
       own += Four{sum_of(B[0] * xi), sum_of(B[1] * xi), sum_of(B[2] * xi), sum_of(B[3] * xi)};
     }
     *reinterpret_cast<Four*>(y + start[j]) += own;
+  }
+  return j;
+}
+
+// The same of three: soft bodies.
+CAPSTAN_CLONES int multiply_threes(int first, int num_blocks, const int* sizes, const int* start,
+                                   const int* column_start, const int* entry_row, const long* value_start,
+                                   const double* values, const double* x, double* y) {
+  int j = first;
+  for (; j < num_blocks && sizes[j] == 3; ++j) {
+    for (int e = column_start[j] + 1; e < column_start[j + 1]; ++e) {
+      if (sizes[entry_row[e]] != 3) return j;
+    }
+    const double* const D = values + value_start[column_start[j]];
+    const double* const xj = x + start[j];
+    // Below the diagonal only, as above.
+    const double own[3] = {D[0] * xj[0] + D[1] * xj[1] + D[2] * xj[2],
+                           D[1] * xj[0] + D[4] * xj[1] + D[5] * xj[2],
+                           D[2] * xj[0] + D[5] * xj[1] + D[8] * xj[2]};
+    Four sums[3] = {};
+    for (int e = column_start[j] + 1; e < column_start[j + 1]; ++e) {
+      const double* const B = values + value_start[e];
+      const int at = start[entry_row[e]];
+      Four a, b, c, xi, yi;
+      load(B, &a);
+      load(B + 3, &b);
+      load(B + 6, &c);
+      load(x + at, &xi);
+      load(y + at, &yi);
+      yi += a * xj[0] + (b * xj[1] + c * xj[2]);
+      store(yi, y + at);
+      sums[0] += a * xi;
+      sums[1] += b * xi;
+      sums[2] += c * xi;
+    }
+    double* const yj = y + start[j];
+    for (int k = 0; k < 3; ++k) yj[k] += own[k] + (sums[k][0] + sums[k][1] + sums[k][2]);
   }
   return j;
 }
@@ -162,6 +200,12 @@ void BlockMatrix::multiply(const double* x, double* y) const {
   for (int j = 0; j < num_blocks(); ++j) {
     j = multiply_fours(j, num_blocks(), sizes_.data(), start_.data(), column_start_.data(), entry_row_.data(),
                        value_start_.data(), values_.data(), x, y);
+    const int threes = multiply_threes(j, num_blocks(), sizes_.data(), start_.data(), column_start_.data(),
+                                       entry_row_.data(), value_start_.data(), values_.data(), x, y);
+    if (threes > j) {
+      j = threes - 1;
+      continue;
+    }
     if (j == num_blocks()) return;
     const int nj = sizes_[j];
     const double* xj = x + start_[j];
@@ -181,7 +225,7 @@ void BlockMatrix::multiply(const double* x, double* y) const {
       double* yi = y + start_[i];
       if (ni == 6 && nj == 6) {
         multiply_block<6, 6>(entry_block(e), 6, 6, xi, xj, yi, yj);
-      } else if (ni == 3 && nj == 3) {
+      } else if (ni == 3 && nj == 3) {  // beside others
         multiply_block<3, 3>(entry_block(e), 3, 3, xi, xj, yi, yj);
       } else if (ni == 4 && nj == 4) {
         multiply_block<4, 4>(entry_block(e), 4, 4, xi, xj, yi, yj);

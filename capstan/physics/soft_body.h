@@ -69,6 +69,8 @@ struct SoftElements {
 // surfaces are as far apart where two edges cross as where a vertex is on a face.
 inline constexpr double kVertexRadius = 0.02;
 
+struct SoftLaneStep;  // soft_lanes.h
+
 // For reports.
 struct SoftStrain {
   double volume = 0;   // [m^3]
@@ -166,6 +168,8 @@ class SoftBody : public Physics {
   template <int N>
   ImpulseSize add_elements(const SoftElements<N>& elements, const ObjectStep& step, const ConstVector& v,
                            Vector m, Tangent tangent, BlockMatrix* A) const;
+  int add_in_lanes(const SoftElements<4>& elements, const SoftLaneStep& lane_step, const ObjectStep& step,
+                   const ConstVector& v, Vector m, BlockMatrix* A, double* largest) const;
   template <int N>
   void add_stresses(const SoftElements<N>& elements, const ConstVector& q, std::span<Mat3> sum,
                     std::span<double> volume) const;

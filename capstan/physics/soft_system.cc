@@ -12,6 +12,7 @@
 #include "capstan/math/block_matrix.h"
 #include "capstan/math/rotation.h"
 #include "capstan/physics/soft_body.h"
+#include "capstan/physics/soft_lanes.h"
 
 namespace capstan {
 namespace {
@@ -96,6 +97,60 @@ void add_mean_tangent(const Eigen::Matrix<double, 3, N>& spread, double factor, 
 
 }  // namespace
 
+// Four elements at a time. Returns how many were added: the last three may be left.
+int SoftBody::add_in_lanes(const SoftElements<4>& elements, const SoftLaneStep& lane_step,
+                           const ObjectStep& step, const ConstVector& v, Vector m, BlockMatrix* A,
+                           double* largest) const {
+  const double now = step.theta1 * step.dt * step.theta_vq,
+               then = step.theta1 * step.dt * (1 - step.theta_vq);
+  const bool makes_blocks = A != nullptr && lane_step.block > 0;
+  const double *const q0 = step.q0.data(), *const v0 = step.v0.data();
+  SoftLanes lanes;
+  int first = 0;
+  for (; first + 4 <= static_cast<int>(elements.nodes.size()); first += 4) {
+    for (int l = 0; l < 4; ++l) {
+      const int e = first + l;
+      lanes.weight[l] = elements.weight[e];
+      for (int a = 0; a < 4; ++a) {
+        const int begin = 3 * elements.nodes[e][a];
+        for (int i = 0; i < 3; ++i) {
+          lanes.before[a][i][l] = q0[begin + i];
+          lanes.x[a][i][l] = q0[begin + i] + now * v[begin + i] + then * v0[begin + i];
+          lanes.gradients[a][i][l] = elements.gradients[e](i, a);
+        }
+      }
+    }
+    calc_soft_lanes(lane_step, makes_blocks, &lanes);
+    for (int l = 0; l < 4; ++l) {
+      const std::array<int, 4>& nodes = elements.nodes[first + l];
+      const std::array<int, 6>& pairs = elements.pairs[first + l];
+      const auto add_block = [&](int number, bool transposed, double* to) {
+        const double* from = reinterpret_cast<const double*>(lanes.blocks[number]) + l;
+        for (int j = 0; j < 3; ++j) {
+          for (int i = 0; i < 3; ++i) to[3 * j + i] += from[4 * (transposed ? 3 * i + j : 3 * j + i)];
+        }
+      };
+      for (int a = 0; a < 4; ++a) {
+        for (int i = 0; i < 3; ++i) *largest = std::max(*largest, std::abs(lanes.push[a][i][l]));
+        if (fixed_[nodes[a]] != 0) continue;
+        for (int i = 0; i < 3; ++i) m[3 * nodes[a] + i] += lanes.push[a][i][l];
+        if (!makes_blocks) continue;
+        add_block(a * (a + 1) / 2 + a, false, A->block(nodes[a], nodes[a]));
+        for (int b = 0; b < a; ++b) {
+          if (fixed_[nodes[b]] != 0) continue;
+          double* const to = A->pair_block(pairs[a * (a - 1) / 2 + b]);
+          if (nodes[a] > nodes[b]) {
+            add_block(a * (a + 1) / 2 + b, false, to);
+          } else {
+            add_block(a * (a + 1) / 2 + b, true, to);
+          }
+        }
+      }
+    }
+  }
+  return first;
+}
+
 template <int N>
 ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const ObjectStep& step,
                                    const ConstVector& v, Vector m, Tangent tangent, BlockMatrix* A) const {
@@ -106,7 +161,13 @@ ImpulseSize SoftBody::add_elements(const SoftElements<N>& elements, const Object
   const Mat3 spin = is_linear || damps ? rotation_matrix(quat_exp(h * mean_spin(step.q0, step.v0))) : Mat3();
   const double share = mean_lambda_ / kPoints;  // points of an element have the same weight
   double largest = 0;
-  for (int e = 0; e < static_cast<int>(elements.nodes.size()); ++e) {
+  int first = 0;
+  if constexpr (N == 4) {
+    if (is_linear && h > 0 && share == 0 && spec_.lumped_mass)
+      first =
+          add_in_lanes(elements, {lame_, spin, damping, dt, per_q * (1 + damping)}, step, v, m, A, &largest);
+  }
+  for (int e = first; e < static_cast<int>(elements.nodes.size()); ++e) {
     const std::array<int, N>& nodes = elements.nodes[e];
     const Places<N> places(nodes, step, v);
     Eigen::Matrix<double, 3, N> push = Eigen::Matrix<double, 3, N>::Zero();

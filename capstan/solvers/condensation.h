@@ -21,7 +21,7 @@ class Condensation {
  public:
   // For A of the motion. touched: [blocks of the object] those that constraints move. Costs nothing when both
   // are those of the last call.
-  void update(const ObjectMotion& motion, std::span<const char> touched);
+  void update(ObjectMotion& motion, std::span<const char> touched);
   // The next update() takes A to be another, whatever its version.
   void forget() { version_ = -1; }
 
@@ -33,17 +33,19 @@ class Condensation {
 
   // For dv = (v - v*) of the whole object, whose blocks that remain are given: the others.
   void extend(double* dv) const {
-    if (!is_whole_) factor_.extend_reduced(dv);
+    if (!is_whole_) (shared_ != nullptr ? *shared_ : factor_).extend_reduced(dv);
   }
 
  private:
   const BlockMatrix* A_ = nullptr;
   long version_ = -1;  // of A
   std::vector<char> touched_;
-  void set_blocks(const ObjectMotion& motion, std::span<const char> touched);
+  void set_blocks(ObjectMotion& motion, std::span<const char> touched);
   void keep_all(const ObjectMotion& motion);
-  bool is_whole_ = true;  // nothing is eliminated: S is A itself
-  BlockCholesky factor_;  // blocks that are not touched are frozen
+  bool is_whole_ = true;                   // nothing is eliminated: S is A itself
+  BlockCholesky factor_;                   // blocks that are not touched are frozen
+  const BlockCholesky* shared_ = nullptr;  // that of A serves: it has eliminated them first; or null
+  long analysis_ = -1;                     // of it
   BlockPattern pattern_;
   BlockMatrix S_;
   std::vector<int> blocks_;
@@ -54,8 +56,8 @@ class Condensation {
 int find_block(const Model& model, int dof);
 
 // Those of all objects of a problem that are not trees, [objects - trees], which some group or dof law acts
-// on. touched: [blocks] scratch.
-void condense(const Problem& problem, const Threads& threads, std::vector<char>* touched,
-              std::vector<Condensation>* result);
+// on; groups whose `uses` are 0 count as if they were not there. touched: [blocks] scratch.
+void condense(const Problem& problem, std::span<const char> uses, const Threads& threads,
+              std::vector<char>* touched, std::vector<Condensation>* result);
 
 }  // namespace capstan

@@ -57,17 +57,19 @@ bool ConvexSolver::try_guess(const NewtonOptions& options, double* cost, IslandR
 void ConvexSolver::solve_convex(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
                                 std::span<const int> idle, const Following& following, IslandResult* result) {
   find_solution(options, known, go_on, idle, following, result);
-  if (system.is_condensed() && result->converged && !result->interrupted) polish(options, result);
+  polish(options, result);
 }
 
 // A condensed object follows its touched blocks wherever they go. So whatever residual the tolerance lets
 // them have is momentum that the object as a whole gains or loses, where forces within a whole one would
-// cancel: another step of Newton's method takes it to the last digits. Where friction is stiff it may lead
-// away from the answer, though the cost falls; then that stays.
+// cancel: steps with the last factor, or else another one of Newton's method, take it to the last digits.
+// Where friction is stiff that may lead away from the answer, though the cost falls; then the answer stays.
 void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
   constexpr double kExact = 1e-12;
+  if (!system.is_condensed() || !result->converged || result->interrupted) return;
   const double before = result->residual;
   if (before <= kExact) return;
+  if (polish_with_last_factor(options, result)) return;
   v_best = base + v;
   solve_line_search(options, kExact, result->iterations + 1, result);
   is_solved(options, options.relative_tolerance, result);
@@ -77,6 +79,30 @@ void ConvexSolver::polish(const NewtonOptions& options, IslandResult* result) {
     is_solved(options, options.relative_tolerance, result);
   }
   result->at_round_off = false;
+}
+
+// True: that was enough. Else v is the best that was found.
+bool ConvexSolver::polish_with_last_factor(const NewtonOptions& options, IslandResult* result) {
+  constexpr double kNearlyExact = 1e-10, kContraction = 0.1;
+  if (!system.has_factor() || result->has_duals) return false;
+  evaluate(v, false);
+  is_solved(options, options.relative_tolerance, result);
+  for (double last = kInfinity; result->residual > kNearlyExact;) {
+    if (!(result->residual < kContraction * last)) return false;
+    last = result->residual;
+    v_best = v;
+    ++result->evaluations;
+    system.solve_again(gradient, Adv);
+    v += Adv;
+    evaluate(v, false);
+    is_solved(options, options.relative_tolerance, result);
+    if (result->converged && result->residual < last) continue;
+    v = v_best;
+    evaluate(v, false);
+    is_solved(options, options.relative_tolerance, result);
+    return false;
+  }
+  return true;
 }
 
 void ConvexSolver::find_solution(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,

@@ -74,8 +74,8 @@ void IslandSolver::begin(const Problem& problem, const Islands& islands, const I
 }
 
 IslandResult IslandSolver::solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                                 std::span<const int> idle, bool has_followed) {
-  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle, has_followed);
+                                 std::span<const int> idle, Followed before) {
+  if (!bounds.empty()) return solve_coulomb(options, known, go_on, idle, before);
   IslandResult result;
   solve_convex(options, known, go_on, idle, {}, &result);
   return result;
@@ -255,7 +255,7 @@ void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonW
   }
   if (result.converged) leave_base(options, &result);
   ++result.friction_rounds;
-  result.has_followed = total->has_followed;
+  result.followed = total->followed;
   result.add_effort(*total);
   *total = result;
 }
@@ -274,37 +274,52 @@ bool IslandSolver::has_exact_friction() const {
 }
 
 IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known,
-                                         bool go_on, std::span<const int> idle, bool has_followed) {
+                                         bool go_on, std::span<const int> idle, Followed before) {
   const bool is_exact = has_exact_friction();
-  const int followed = is_exact ? kFollowed : kFollowedRoughly;
+  const int iterations = is_exact ? kFollowed : kFollowedRoughly;
+  const bool has_followed = before == Followed::large;
   const bool was_left = !is_exact && go_on && options.settle_friction && !has_followed;
+  // Late contacts, whose bounds nobody knows, came into an island that had to follow before.
+  const bool follows_again = is_exact && go_on && before == Followed::exact && system.is_condensed();
   IslandResult result;
   for (const bool follows : {false, true}) {
-    if (was_left && !follows) continue;
+    if ((was_left || follows_again) && !follows) continue;
     const IslandResult earlier = result;
     if (follows && !was_left) {
       for (std::size_t i = 0; i < n0.size(); ++i) n0[i] = bounds[i].first_n0;
       set_bounds();
     }
     result = {};
-    solve_convex(options, known, go_on, idle, {followed, follows ? followed : 0}, &result);
+    find_solution(options, known, go_on, idle, {iterations, follows ? iterations : 0}, &result);
     result.add_effort(earlier);
-    result.has_followed = has_followed || was_left;
+    const bool follows_exactly = is_exact && (follows || before == Followed::exact);
+    result.followed = has_followed || was_left ? Followed::large
+                      : follows_exactly        ? Followed::exact
+                                               : Followed::no;
     if (result.interrupted) break;
     const bool is_start = go_on && result.iterations == 0;  // what it goes on from is the answer
-    leave_base(options, &result);
-    result.cone_violation = measure_friction();
-    const bool is_far = result.cone_violation > kFarOut;
-    if (!is_exact && !follows && result.converged) {
+    const auto measure = [&] {
+      leave_base(options, &result);
+      return measure_friction();
+    };
+    result.cone_violation = measure();
+    const bool is_far = result.cone_violation > kFarOut, is_left = !is_exact && !follows && result.converged;
+    if (!is_left && !follows && (!result.converged || is_far)) continue;
+    polish(options, &result);
+    result.cone_violation = measure();
+    if (is_left) {
       result.interrupted = is_far && !has_followed;
       break;
     }
-    if (!follows && (!result.converged || is_far)) continue;
     if (is_exact || (is_far && system.num_contacts() <= kMostExactContacts))
       settle_friction(options, known, idle, is_exact, &result);
     if (!is_exact || result.interrupted || result.cone_violation <= kConeTolerance) break;
     if (!follows && is_start) break;  // there is nothing to follow: the same rounds again
   }
+  if (!follows_again || result.converged || result.interrupted) return result;
+  const IslandResult earlier = result;
+  result = solve_coulomb(options, known, go_on, idle, Followed::no);
+  result.add_effort(earlier);
   return result;
 }
 

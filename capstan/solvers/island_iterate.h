@@ -15,6 +15,9 @@ namespace capstan {
 
 constexpr double kTinyStep = 1e-6;  // of v: from here on its digits run out on the way to the optimum
 
+// Law coulomb: whether bounds of friction have followed the impulses in this step, by the size of the island.
+enum class Followed : char { no, exact, large };
+
 struct IslandResult {
   bool converged = false;
   int iterations = 0, factorizations = 0, evaluations = 0;
@@ -24,7 +27,7 @@ struct IslandResult {
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
   int friction_rounds = 0;
-  bool has_followed = false;  // large islands, law coulomb: bounds have followed the impulses in this step
+  Followed followed = Followed::no;
   double cone_violation = 0;
 
   void add_effort(const IslandResult& earlier) {

@@ -22,15 +22,15 @@ class IslandSolver : private ConvexSolver {
              const std::vector<double>& bounds, IslandMaps* maps);
   // From the velocities before the step; or, with `go_on`, from the velocities and impulses of `known`.
   // Returns early, interrupted, when an iterate closes one of the `idle` groups of contacts; those may touch
-  // other objects, too, which move as in `known`. has_followed: that of the island's last solve in this step.
+  // other objects, too, which move as in `known`. followed: that of the island's last solve in this step.
   IslandResult solve(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                     std::span<const int> idle, bool has_followed);
+                     std::span<const int> idle, Followed followed);
 
  private:
   static constexpr int kMostKrylov = 20;                   // products in a round
   using BoundVector = Eigen::Map<VecX, Eigen::Aligned16>;  // [contacts]
   IslandResult solve_coulomb(const NewtonOptions& options, const NewtonWorkspace& known, bool go_on,
-                             std::span<const int> idle, bool has_followed);
+                             std::span<const int> idle, Followed followed);
   void settle_friction(const NewtonOptions& options, const NewtonWorkspace& known, std::span<const int> idle,
                        bool is_exact, IslandResult* result);
   double measure_friction();

@@ -105,7 +105,7 @@ void IslandSystem::begin(const Problem& p, const Islands& all, const Island& i, 
   gather(p.v0, v0);
   gather(p.motion->v_star, v_star);
   calc_A_v_star();
-  analyzed_ = false;
+  analyzed_ = has_factor_ = false;
 }
 
 void IslandSystem::add_object(int o) {
@@ -424,7 +424,8 @@ bool IslandSystem::solve(const std::vector<Mat6>& G, const std::vector<double>& 
     const int k = dof - start[t];
     H.block(t, t)[k + k * pattern_.sizes[t]] += dof_G[i];
   }
-  if (!cholesky_.factor()) return false;
+  has_factor_ = static_cast<bool>(cholesky_.factor());
+  if (!has_factor_) return false;
   solve_again(gradient, dv);
   return true;
 }

@@ -76,6 +76,7 @@ struct IslandSystem {
   // dv = -(A + J^T G J)^-1 gradient, G one 6x6 for each group and a number for each dof law.
   bool solve(const std::vector<Mat6>& G, const std::vector<double>& dof_G, const ConstVector& gradient,
              Vector dv);
+  bool has_factor() const { return has_factor_; }  // of the last solve()
   // The same with H of the last solve().
   void solve_again(const ConstVector& gradient, Vector dv) const;
   // With H of the last solve() and the Jacobian J of a few groups, whose rows follow one another:
@@ -120,6 +121,7 @@ struct IslandSystem {
   BlockPattern pattern_;
   BlockCholesky cholesky_;
   bool analyzed_ = false;  // for the pattern; islands that are solved at the start never are
+  bool has_factor_ = false;
   bool has_trees_only_ = true, is_condensed_ = false;
 
   void add_part(const ConstraintGroup& group, const GroupPart& part);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "capstan/physics/soft_body.h"
 #include "capstan/solvers/island_solver.h"
 
 namespace capstan {
@@ -46,8 +47,9 @@ struct NewtonWorkspace::Solvers {
   std::vector<int> place;             // [order] in `list`, or -1 for islands of one object
 
   enum : char { kIdle, kUsed, kNew };
-  std::vector<char> uses;  // [groups] whether it is in an island; kNew: since the last solve
-  std::vector<int> idle;   // groups that are not
+  std::vector<char> is_soft;  // [objects] it is a soft body
+  std::vector<char> uses;     // [groups] whether it is in an island; kNew: since the last solve
+  std::vector<int> idle;      // groups that are not
   std::vector<int> idle_start, idle_of_island;  // [islands + 1]: those that touch an object of an island
 
   std::vector<int> size;     // [islands] contacts and other constraints
@@ -99,13 +101,19 @@ void NewtonWorkspace::Solvers::find_reused(const Problem& problem, std::span<con
 
 // Contacts that are clearly open before the step and in free motion: by more than gravity moves a body in a
 // step, so that a rest has the same islands all the time. (A line search has its whole cost from the
-// beginning.)
+// beginning.) Those of soft bodies, which are many, come in as they close: the more nodes are touched, the
+// dearer an iteration, and free motion lets a squeezed body swell as it never does.
 void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOptions& options,
                                          const Threads& threads, const std::vector<char>& is_reused) {
+  constexpr double kSoftMargin = 0.1;  // of that of others
+  const Model& model = *problem.model;
   const auto velocity_in = [&](const VecX& v) {
-    return [&](int block) { return v.data() + problem.model->blocks[block].dof_begin; };
+    return [&](int block) { return v.data() + model.blocks[block].dof_begin; };
   };
-  const double margin = problem.dt * problem.model->options.gravity.norm();
+  is_soft.resize(model.objects.size());
+  for (std::size_t i = 0; i < model.objects.size(); ++i)
+    is_soft[i] = dynamic_cast<const SoftBody*>(model.objects[i].physics.get()) != nullptr;
+  const double margin = problem.dt * model.options.gravity.norm();
   const int num_groups = static_cast<int>(problem.groups.size());
   uses.resize(num_groups);
   idle.clear();
@@ -116,8 +124,13 @@ void NewtonWorkspace::Solvers::find_idle(const Problem& problem, const NewtonOpt
       uses[g] = kNew;
       if (options.globalization != Globalization::primal_dual || group.contact_begin == group.contact_end)
         continue;
-      if (!is_idle(problem, group, margin, velocity_in(problem.v0))) continue;
-      if (!is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
+      const auto parts = problem.parts.begin();
+      const bool any_soft =
+          std::any_of(parts + group.part_begin, parts + group.part_end,
+                      [&](const GroupPart& part) { return is_soft[problem.object_of(part)] != 0; });
+      if (!is_idle(problem, group, any_soft ? kSoftMargin * margin : margin, velocity_in(problem.v0)))
+        continue;
+      if (!any_soft && !is_idle(problem, group, margin, velocity_in(problem.motion->v_star))) continue;
       uses[g] = kIdle;
     }
   });
@@ -303,7 +316,6 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   workspace->law_impulse.resize(problem.laws.size(), 0);
   workspace->dof_impulse.resize(problem.dof_laws.size(), 0);
   NewtonWorkspace::Solvers& s = *workspace->solvers;
-  condense(problem, threads, &s.touched, &s.maps.condensation);
   s.uses.resize(problem.groups.size(), s.kNew);
   Islands& islands = workspace->islands;
   const auto result_of = [&](int island) -> IslandResult& {
@@ -315,6 +327,7 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
   for (int round = 0;; ++round, ++report.rounds) {
     const bool leaves = options.rough || !options.settle_friction;  // islands unfinished
     if (leaves && round > 0 && ((options.rough && about_right) || !has_woken)) break;
+    condense(problem, s.uses, threads, &s.touched, &s.maps.condensation);
     find_islands(problem, s.uses, &islands);
     s.assign_idle(problem, islands);
     s.order.clear();
@@ -339,14 +352,14 @@ void solve_newton_further(const Problem& problem, const NewtonOptions& options, 
     }
     s.make_solvers(problem, islands, threads.count(), [&](IslandSolver* solver, int i) {
       solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
-      solver->solve(options, *workspace, report.rounds > 0, {}, false);
+      solver->solve(options, *workspace, report.rounds > 0, {}, Followed::no);
     });
     const auto solve = [&](IslandSolver* solver, int i) {
       const std::span idle(s.idle_of_island.data() + s.idle_start[i], s.idle_start[i + 1] - s.idle_start[i]);
       solver->begin(problem, islands, islands.list[i], workspace->bound, &s.maps);
       result_of(i) = solver->solve(options, *workspace, report.rounds > 0,
                                    has_woken && round < kMostInterrupts ? idle : std::span<const int>(),
-                                   report.rounds > 0 && result_of(i).has_followed);
+                                   report.rounds > 0 ? result_of(i).followed : Followed::no);
       solver->finish(result_of(i).has_duals, workspace, &s.v_next);
     };
     s.make_blocks(problem, islands);

@@ -27,11 +27,11 @@
 //                      the solution, where H hardly changes, steps with the last factor come before the next
 //                      iteration. If it stalls, exact_line_search goes on from the best velocity found.
 //
-// With primal_dual, contacts that are open before the step and in free motion are left out at first, with all
-// that they would connect: bodies that fly together are many small islands. Whatever an iterate closes comes
-// in, and its island, which may have become larger, goes on from where it is. A contact that is open at the
-// answer has neither impulse nor part in the optimality condition, so the answer is that of the whole
-// problem.
+// With primal_dual, contacts that are open before the step and in free motion (those of soft bodies: before
+// the step) are left out at first, with all that they would connect: bodies that fly together are many small
+// islands. Whatever an iterate closes comes in, and its island, which may have become larger, goes on from
+// where it is. A contact that is open at the answer has neither impulse nor part in the optimality condition,
+// so the answer is that of the whole problem.
 //
 // A *rough* solve (again primal_dual only) ends where the velocities of large islands are about right, so
 // that the caller can look where they lead and add what is missing before digits are spent on it.

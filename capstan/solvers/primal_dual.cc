@@ -307,14 +307,22 @@ bool PrimalDual::solve_primal_dual(const NewtonOptions& options, const NewtonWor
   return false;
 }
 
-// Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others.
+// Whether a contact of these groups has an impulse when the island moves at v and the rest at v_others. Those
+// that touch an eliminated block of it are left to a look at the answer.
 bool PrimalDual::closes_any(std::span<const int> groups, const VecX& v_others) const {
+  const auto is_inside = [&](int block) {
+    const int island = system.islands->of_object[problem().model->blocks[block].object];
+    return island >= 0 && &system.islands->list[island] == system.island;
+  };
   return std::any_of(groups.begin(), groups.end(), [&](int g) {
-    return !is_idle(problem(), problem().groups[g], 0, [&](int block) {
-      const int island = system.islands->of_object[problem().model->blocks[block].object];
-      const bool inside = island >= 0 && &system.islands->list[island] == system.island;
-      return inside ? v.data() + system.start[system.local_block(block)]
-                    : v_others.data() + problem().model->blocks[block].dof_begin;
+    const ConstraintGroup& group = problem().groups[g];
+    for (int p = group.part_begin; p < group.part_end; ++p) {
+      const int block = problem().parts[p].block;
+      if (is_inside(block) && system.local_block(block) < 0) return false;
+    }
+    return !is_idle(problem(), group, 0, [&](int block) {
+      return is_inside(block) ? v.data() + system.start[system.local_block(block)]
+                              : v_others.data() + problem().model->blocks[block].dof_begin;
     });
   });
 }

@@ -2,12 +2,14 @@
 // inversion, and contact with rigid bodies, rods and each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numbers>
 
 #include "capstan/model/add_rod.h"
 #include "capstan/model/add_soft_body.h"
+#include "capstan/solvers/condensation.h"
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
@@ -550,6 +552,55 @@ TEST(SoftBodyStep, GoesOnFromASavedState) {
   whole.go(0.5);
   EXPECT_EQ(whole.state.q, half.state.q);
   EXPECT_EQ(whole.state.v, half.state.v);
+}
+
+// The same of a solid so large that nodes which are likely to touch the floor are eliminated last: they are
+// others in every step while it lands on an edge.
+TEST(SoftBodyStep, ALargeOneGoesOnFromASavedState) {
+  SoftBodySpec spec = block({0.1, 0.1, 0.1}, {7, 7, 7}, 1e5);
+  spec.pose.position.z() = 0.06;
+  spec.angular_velocity = {0, 3, 0.5};
+  spec.velocity.z() = -0.3;
+  Simulation whole(floor_only(0.5), 0.01, ContactLaw::coulomb),
+      parts(floor_only(0.5), 0.01, ContactLaw::coulomb);
+  const int object = add(spec, "cube", &whole);
+  add(spec, "cube", &parts);
+  int steps_with_likely = 0;
+  for (int i = 0; i < 8; ++i) {
+    whole.go(0.02);
+    parts.go(0.02);
+    ASSERT_EQ(whole.state.q, parts.state.q) << i;
+    ASSERT_EQ(whole.state.v, parts.state.v) << i;
+    steps_with_likely += !motion_of(whole.model, whole.workspace.motion, object).likely.empty();
+    parts.workspace = make_workspace(parts.model);
+  }
+  EXPECT_GT(steps_with_likely, 3);
+}
+
+// What the factor of free motion leaves of nodes on the floor is what a factorization for contacts alone
+// leaves of them.
+TEST(SoftBodyStep, OneFactorizationServesFreeMotionAndContacts) {
+  SoftBodySpec spec = block({0.1, 0.1, 0.1}, {7, 7, 7}, 1e5);
+  spec.pose.position.z() = 0.0501;
+  Simulation run(floor_only(0.5), 0.01, ContactLaw::coulomb);
+  const int object = add(spec, "cube", &run);
+  run.go(0.05);
+  ObjectMotion& motion = motion_of(run.model, run.workspace.motion, object);
+  const std::vector<char> touched = motion.likely;
+  ASSERT_EQ(std::count(touched.begin(), touched.end(), 1), 64);
+  Condensation shared, own;
+  shared.update(motion, touched);
+  ASSERT_FALSE(shared.is_whole());
+  const std::vector<int> blocks = shared.blocks();
+  const MatX S = shared.matrix().dense();
+  VecX x = VecX::Random(motion.factor.matrix.num_rows()), y = x;
+  shared.extend(x.data());
+  motion.likely.clear();
+  own.update(motion, touched);
+  own.extend(y.data());
+  EXPECT_EQ(own.blocks(), blocks);
+  EXPECT_LT((own.matrix().dense() - S).norm(), 1e-12 * S.norm());
+  EXPECT_LT((x - y).norm(), 1e-10 * y.norm());
 }
 
 }  // namespace
