@@ -213,7 +213,7 @@ void stiffness_sweep(const Run& run, Result* result) {
     table.rows.push_back({law.name});
     for (const double k : stiffness) {
       run.tell(0.7, fmt::format("{}, k = {:.0e} N/m", law.name, k));
-      const Summary s = simulate(law.law, dt, k, run.is_short ? 10 : 30, run.is_short ? 3.0 : kDuration);
+      const Summary s = simulate(law.law, dt, k, run.is_short ? 10 : 30, run.is_short ? 2.0 : kDuration);
       failures.back() += s.not_converged;
       if (law.law == kLaws[0].law) total_steps += static_cast<int>(s.time.size());
       count.y.push_back(s.mean_iterations);
