@@ -107,7 +107,11 @@ double calc_unforeseen(const Model& model, const ColliderPair& pair, const Colli
                        const LateWorkspace& w) {
   const auto change = [&](int i) {
     const ModelShape& shape = model.shapes[collision.shape[i]];
-    return shape.link == 0 ? 0.0 : calc_change(w.ways[i], w.led[i], shape.collider.bounding_radius);
+    if (shape.link == 0) return 0.0;
+    const double way = calc_change(w.ways[i], w.led[i], shape.collider.bounding_radius);
+    return model.objects[model.links[shape.link].object].is_tree()
+               ? way
+               : way + (w.led[i].centre - collision.travel[i]).norm();
   };
   return change(pair.a) + change(pair.b);
 }

@@ -532,7 +532,7 @@ CAPSTAN_CLONES void place_colliders(const Model& model, const Placement& placeme
       store(travel, w->travel[i].data());
       const double spin = dt * std::sqrt(dot(angular, angular)) * form.bounding_radius;
       w->spin[i] += spin;
-      if (forecast.v_free != nullptr) {
+      if (forecast.v_free != nullptr && model.objects[form.object].is_tree()) {
         const Vec6& V_led = w->V_led[form.link];
         Four led_angular, led_linear, led_carried;
         load(V_led.data(), &led_angular);
