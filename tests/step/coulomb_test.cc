@@ -84,7 +84,8 @@ void expect_dominoes_fall(int num_tiles) {
     EXPECT_EQ(fallen, num_tiles) << "dt " << dt;
     std::printf("%d tiles, dt %g s: friction outside its cone in %d of %d steps\n", num_tiles, dt, outside,
                 steps);
-    EXPECT_LE(outside, (dt > 0.005 ? 0.02 : 0.01) * steps) << "dt " << dt;  // 3 of 150 with 4 tiles, 0 with 10
+    EXPECT_LE(outside, (dt > 0.005 ? 0.02 : 0.01) * steps)
+        << "dt " << dt;  // 3 of 150 with 4 tiles, 0 with 10
   }
 }
 TEST(Coulomb, DominoesFall) {
