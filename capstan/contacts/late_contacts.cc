@@ -102,7 +102,7 @@ double calc_change(const LateWorkspace::Way& x, const LateWorkspace::Way& y, dou
 }
 
 // [m] by how much a pair moves otherwise than collide() looked: to where the led motion goes, if pairs were
-// near by the velocities before the step and by forces.
+// near by the velocities before the step, gravity and, of trees, forces.
 double calc_unforeseen(const Model& model, const ColliderPair& pair, const CollisionWorkspace& collision,
                        const LateWorkspace& w) {
   const auto change = [&](int i) {
