@@ -7,7 +7,7 @@
 
 #include "tests/apps/program.h"
 
-namespace capstan {
+namespace capstan::view_test {
 namespace {
 
 using namespace test;
@@ -90,4 +90,4 @@ TEST_F(ViewTest, GoesOnWhenNobodyReadsItsLog) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::view_test

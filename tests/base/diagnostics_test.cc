@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace capstan {
+namespace capstan::diagnostics_test {
 namespace {
 
 TEST(Source, NamesFileAndLineAsFarAsKnown) {
@@ -101,4 +101,4 @@ TEST(Assert, HoldsSilentlyAndFailsWithConditionAndPlace) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::diagnostics_test

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace capstan {
+namespace capstan::parallel_test {
 namespace {
 
 TEST(Threads, EveryIterationRunsOnce) {
@@ -106,4 +106,4 @@ TEST(Threads, CanBeMovedWhileAtRest) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::parallel_test

@@ -23,7 +23,7 @@ static std::atomic<long> num_allocations = 0;
   std::free(p);
 }
 
-namespace capstan {
+namespace capstan::broad_phase_test {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -232,4 +232,4 @@ TEST(BroadPhase, AllocatesNothingAfterWarmUp) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::broad_phase_test

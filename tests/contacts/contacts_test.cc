@@ -9,7 +9,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::contacts_test {
 namespace {
 
 using test::Random;
@@ -433,4 +433,4 @@ TEST(Contacts, OfTreesThatStayAreThoseOfTheLastTime) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::contacts_test

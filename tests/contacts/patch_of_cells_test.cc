@@ -9,7 +9,7 @@
 #include "capstan/geometry/tessellate.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::patch_of_cells_test {
 namespace {
 
 using namespace test;
@@ -90,4 +90,4 @@ TEST(PatchOfCells, IsThatOfPoints) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::patch_of_cells_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::patch_surface_test {
 namespace {
 
 using namespace test;
@@ -87,4 +87,4 @@ TEST(PatchSurface, PairsWithoutAPatchHaveNone) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::patch_surface_test

@@ -5,7 +5,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/page.h"
 
-namespace capstan {
+namespace capstan::patches_example_test {
 namespace {
 
 TEST(PatchesPage, TheBallRestsAtTheDepthOfItsField) {
@@ -21,4 +21,4 @@ TEST(PatchesPage, TheBallRestsAtTheDepthOfItsField) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::patches_example_test

@@ -6,7 +6,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/page.h"
 
-namespace capstan {
+namespace capstan::soft_bodies_example_test {
 namespace {
 
 TEST(SoftBodiesPage, TheFloorCarriesGelAndPlate) {
@@ -28,4 +28,4 @@ TEST(SoftBodiesPage, TheFloorCarriesGelAndPlate) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_bodies_example_test

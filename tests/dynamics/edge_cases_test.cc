@@ -7,7 +7,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::edge_cases_test {
 namespace {
 
 constexpr Integrator kAll[] = {Integrator::explicit_euler, Integrator::symplectic_euler,
@@ -358,4 +358,4 @@ TEST(FreeBody, IsWhatTheGeneralWayGives) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::edge_cases_test

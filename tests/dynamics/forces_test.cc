@@ -5,7 +5,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::forces_test {
 namespace {
 
 using test::Random;
@@ -272,4 +272,4 @@ TEST(Forces, AnActuatorOnABallJointPullsToItsTarget) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::forces_test

@@ -11,7 +11,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::motion_lanes_test {
 namespace {
 
 using test::Random;
@@ -287,4 +287,4 @@ TEST(MotionLanes, FlailingHumanoidsKeepTheirMomentum) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::motion_lanes_test

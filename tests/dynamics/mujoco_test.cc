@@ -13,7 +13,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::mujoco_test {
 namespace {
 
 class AgainstMujoco : public testing::TestWithParam<const char*> {};
@@ -96,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(Scenes, AgainstMujoco,
                                          "four_bar.xml"));
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mujoco_test

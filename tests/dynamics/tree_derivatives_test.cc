@@ -4,7 +4,7 @@
 
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::tree_derivatives_test {
 namespace {
 
 // Against central differences of inverse dynamics, on random trees with every joint type.
@@ -59,4 +59,4 @@ TEST(TreeDerivatives, MatchFiniteDifferencesOfInverseDynamics) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::tree_derivatives_test

@@ -10,7 +10,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::tree_test {
 namespace {
 
 using test::Random;
@@ -293,4 +293,4 @@ TEST(Tree, FarFromTheOriginTheMassMatrixKeepsItsDigits) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::tree_test

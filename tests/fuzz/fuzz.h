@@ -20,6 +20,10 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 namespace capstan::fuzz {
 
+// Of the target: the name of the file that its input is written to, whose extension tells the format. For
+// targets that differ in it alone.
+extern const char* const kFile;
+
 // A finding: the target ends the process, so that the input is kept.
 inline void require(bool condition, const std::string& what) {
   if (condition) return;

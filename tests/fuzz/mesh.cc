@@ -1,4 +1,4 @@
-// A mesh file of the kind CAPSTAN_FUZZ_FILE names by its extension. What is accepted is finite, has indices
+// A mesh file of the kind fuzz::kFile names by its extension. What is accepted is finite, has indices
 // in range, and can be compiled as a shape of each kind or is refused by compile().
 #include "capstan/io/mesh_file.h"
 #include "capstan/model/model.h"
@@ -8,7 +8,7 @@ using namespace capstan;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Diagnostics diagnostics;
-  const std::string path = fuzz::file_of(CAPSTAN_FUZZ_FILE, {reinterpret_cast<const char*>(data), size});
+  const std::string path = fuzz::file_of(fuzz::kFile, {reinterpret_cast<const char*>(data), size});
   const auto mesh =
       read_mesh(path, {1, -2, 0.5}, {"scene.yaml", 1}, fuzz::kLimits.max_mesh_triangles, &diagnostics);
   fuzz::require((mesh != nullptr) == diagnostics.ok(), "a mesh and an error, or neither");

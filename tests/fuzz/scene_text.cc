@@ -1,4 +1,4 @@
-// A scene file of the kind CAPSTAN_FUZZ_FILE names by its extension: read, compiled, examined, written and
+// A scene file of the kind fuzz::kFile names by its extension: read, compiled, examined, written and
 // read back. Bad input is told by Diagnostics or InputError and by nothing else; a scene that compiles is
 // written so that it is read as the same model; written without what has no effect, as 'capstan convert'
 // does, it is read without being told of any.
@@ -39,7 +39,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Diagnostics diagnostics;
-  const std::string path = fuzz::file_of(CAPSTAN_FUZZ_FILE, {reinterpret_cast<const char*>(data), size});
+  const std::string path = fuzz::file_of(fuzz::kFile, {reinterpret_cast<const char*>(data), size});
   const Scene scene = read_scene(path, &diagnostics, fuzz::kLimits);
   for (const Diagnostic& d : diagnostics.list) {
     fuzz::require(d.what.size() < 4000, "a message of " + std::to_string(d.what.size()) + " characters");

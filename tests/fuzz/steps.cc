@@ -1,4 +1,4 @@
-// A scene of the kind CAPSTAN_FUZZ_FILE names by its extension, read, compiled and stepped. A step gives a
+// A scene of the kind fuzz::kFile names by its extension, read, compiled and stepped. A step gives a
 // finite state or a StepFailure that leaves the state as it was, and a run that is saved and restored in its
 // middle ends with the same bits. Controls over time are followed, and sensors read something finite.
 #include <cmath>
@@ -62,7 +62,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ++count.inputs;
   Diagnostics diagnostics;
-  const std::string path = fuzz::file_of(CAPSTAN_FUZZ_FILE, {reinterpret_cast<const char*>(data), size});
+  const std::string path = fuzz::file_of(fuzz::kFile, {reinterpret_cast<const char*>(data), size});
   const Scene scene = read_scene(path, &diagnostics, fuzz::kLimits);
   if (!diagnostics.ok()) return 0;
   Model model;

@@ -1,4 +1,4 @@
-// A file of tets of the kind CAPSTAN_FUZZ_FILE names by its extension: what is accepted is finite and has
+// A file of tets of the kind fuzz::kFile names by its extension: what is accepted is finite and has
 // indices in range, and as a soft body and as tets of a shape it compiles, or compile() refuses it.
 #include "capstan/io/tet_file.h"
 #include "capstan/model/model.h"
@@ -29,7 +29,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Diagnostics diagnostics;
-  const std::string path = fuzz::file_of(CAPSTAN_FUZZ_FILE, {reinterpret_cast<const char*>(data), size});
+  const std::string path = fuzz::file_of(fuzz::kFile, {reinterpret_cast<const char*>(data), size});
   const auto mesh = read_tets(path, 0.5, {"scene.yaml", 1}, &diagnostics);
   fuzz::require((mesh != nullptr) == diagnostics.ok(), "tets and an error, or neither");
   if (!mesh) return 0;
@@ -39,10 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const int i : tet) fuzz::require(i >= 0 && i < n, "a vertex that is not there");
   }
   if (mesh->tets.size() > kMostTets) return 0;
-  compile_scene("soft_bodies: [{name: a, mesh: " CAPSTAN_FUZZ_FILE ", young_modulus: 1e5, density: 1000}]\n");
+  const std::string file = fuzz::kFile;
+  compile_scene("soft_bodies: [{name: a, mesh: " + file + ", young_modulus: 1e5, density: 1000}]\n");
   compile_scene(
       "materials: [{name: default, contact: patch, elastic_modulus: 1e6}]\nbodies: [{name: a, joint: free, "
       "shape: "
-      "{type: mesh, file: tetrahedron.obj, mass: 1, tets: " CAPSTAN_FUZZ_FILE "}}]\n");
+      "{type: mesh, file: tetrahedron.obj, mass: 1, tets: " +
+      file + "}}]\n");
   return 0;
 }

@@ -9,7 +9,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/geometry/collision_twins.h"
 
-namespace capstan {
+namespace capstan::collide_accuracy_test {
 namespace {
 
 using twin::NamedShape;
@@ -174,4 +174,4 @@ TEST(CollideAccuracy, KnownDistances) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::collide_accuracy_test

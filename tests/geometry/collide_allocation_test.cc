@@ -22,7 +22,7 @@ void operator delete(void* p, std::size_t) noexcept {
   std::free(p);
 }
 
-namespace capstan {
+namespace capstan::collide_allocation_test {
 namespace {
 
 TEST(CollideAllocation, NoneAfterWarmUp) {
@@ -51,4 +51,4 @@ TEST(CollideAllocation, NoneAfterWarmUp) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::collide_allocation_test

@@ -4,7 +4,7 @@
 
 #include "tests/geometry/collision_twins.h"
 
-namespace capstan {
+namespace capstan::collide_conventions_test {
 namespace {
 
 using twin::NamedShape;
@@ -159,4 +159,4 @@ TEST_P(Conventions, ManifoldAgreesWithTheDistance) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::collide_conventions_test

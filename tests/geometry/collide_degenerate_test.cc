@@ -3,7 +3,7 @@
 
 #include "tests/geometry/collision_twins.h"
 
-namespace capstan {
+namespace capstan::collide_degenerate_test {
 namespace {
 
 using twin::Poses;
@@ -242,4 +242,4 @@ TEST(CollideDegenerate, FarFromTheOrigin) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::collide_degenerate_test

@@ -5,7 +5,7 @@
 
 #include "tests/geometry/collision_twins.h"
 
-namespace capstan {
+namespace capstan::collide_peer_test {
 namespace {
 
 std::shared_ptr<fcl::CollisionGeometryd> fcl_shape(const Collider& c) {
@@ -79,4 +79,4 @@ TEST(CollidePeer, OverlappingBoxesAgreeWithFcl) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::collide_peer_test

@@ -9,7 +9,7 @@
 #include "capstan/geometry/mesh.h"
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::convex_hull_test {
 namespace {
 
 double hull_volume(const ConvexHull& hull) {
@@ -158,4 +158,4 @@ TEST(ConvexHullErrors, WhatIsTooFlatForASolid) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::convex_hull_test

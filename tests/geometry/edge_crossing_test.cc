@@ -7,7 +7,7 @@
 
 #include "capstan/geometry/collide.h"
 
-namespace capstan {
+namespace capstan::edge_crossing_test {
 namespace {
 
 constexpr double kRadius = 0.001, kHalf = 0.1;
@@ -127,4 +127,4 @@ TEST(EdgeCrossing, EdgesThatWentThroughArePushedBack) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::edge_crossing_test

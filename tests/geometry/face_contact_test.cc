@@ -9,7 +9,7 @@
 #include "capstan/geometry/collide.h"
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::face_contact_test {
 namespace {
 
 constexpr double kInside = 0.01;
@@ -103,4 +103,4 @@ TEST(FaceContact, RandomFacesKeepTheConventions) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::face_contact_test

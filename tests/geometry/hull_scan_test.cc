@@ -11,7 +11,7 @@
 #include "capstan/geometry/support.h"
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::hull_scan_test {
 namespace {
 
 struct HullScan : testing::Test {
@@ -119,4 +119,4 @@ TEST_F(HullScan, DistancesBelowACutoffAreExact) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::hull_scan_test

@@ -7,7 +7,7 @@
 #include "capstan/geometry/manifold.h"
 #include "tests/geometry/collision_twins.h"
 
-namespace capstan {
+namespace capstan::manifold_test {
 namespace {
 
 using twin::Poses;
@@ -295,4 +295,4 @@ TEST(Manifold, RollingOverAnEdgeIsContinuous) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::manifold_test

@@ -7,7 +7,7 @@
 #include "capstan/base/diagnostics.h"
 #include "test_meshes.h"
 
-namespace capstan {
+namespace capstan::mesh_bvh_test {
 namespace {
 
 // Nearest point by fine barycentric sampling and local refinement.
@@ -183,4 +183,4 @@ TEST(HeightFieldMesh, FollowsTheHeights) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_bvh_test

@@ -8,7 +8,7 @@
 #include "capstan/geometry/support.h"
 #include "test_meshes.h"
 
-namespace capstan {
+namespace capstan::mesh_contact_test {
 namespace {
 
 Collider octagon_hull() {
@@ -280,4 +280,4 @@ TEST(MeshContact, BallInAValleyHasTwoContacts) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_contact_test

@@ -8,7 +8,7 @@
 #include "capstan/geometry/ray_cast.h"
 #include "test_meshes.h"
 
-namespace capstan {
+namespace capstan::mesh_health_test {
 namespace {
 
 // Each triangle with its own three vertices, as STL files have it.
@@ -161,4 +161,4 @@ TEST(MeshHealth, DamagedMeshesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_health_test

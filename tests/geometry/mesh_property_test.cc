@@ -21,7 +21,7 @@ static long num_allocations = 0;
   std::free(p);
 }
 
-namespace capstan {
+namespace capstan::mesh_property_test {
 namespace {
 
 struct Named {
@@ -175,4 +175,4 @@ TEST(MeshProperties, AllocatesNothingAfterWarmUp) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_property_test

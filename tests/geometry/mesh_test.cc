@@ -7,7 +7,7 @@
 
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::mesh_test {
 namespace {
 
 // Right-angled corner at the origin, edges a, b, c along the axes.
@@ -178,4 +178,4 @@ TEST(MeshClosed, NotWithADegenerateTriangle) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_test

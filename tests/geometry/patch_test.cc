@@ -11,7 +11,7 @@
 #include "capstan/geometry/collide.h"
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::patch_test {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
@@ -460,4 +460,4 @@ TEST(Patch, ReducedPatchKeepsForceMomentAndStiffness) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::patch_test

@@ -5,7 +5,7 @@
 #include "capstan/geometry/collide.h"
 #include "test_meshes.h"
 
-namespace capstan {
+namespace capstan::ray_cast_test {
 namespace {
 
 struct Named {
@@ -120,4 +120,4 @@ TEST(RayCast, AlongTheAxesAndThroughCorners) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::ray_cast_test

@@ -7,7 +7,7 @@
 #include "capstan/geometry/sdf_contact.h"
 #include "test_meshes.h"
 
-namespace capstan {
+namespace capstan::sdf_test {
 namespace {
 
 TEST(SdfGrid, TorusToTheAccuracyOfTheCell) {
@@ -238,4 +238,4 @@ TEST(SdfContact, SurfaceMeshesAloneCannotCollide) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sdf_test

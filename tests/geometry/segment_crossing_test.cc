@@ -6,7 +6,7 @@
 #include <Eigen/QR>
 #include <random>
 
-namespace capstan {
+namespace capstan::segment_crossing_test {
 namespace {
 
 // Where the lines of two segments at t cross as seen along their common normal: within both, and on which
@@ -65,4 +65,4 @@ TEST(SegmentCrossing, RandomWays) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::segment_crossing_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace capstan {
+namespace capstan::shape_test {
 namespace {
 
 using std::numbers::pi;
@@ -193,4 +193,4 @@ TEST(ShapeName, IsTheWordOfSceneFiles) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::shape_test

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace capstan {
+namespace capstan::tessellate_test {
 namespace {
 
 // As triangles, with equal vertices merged.
@@ -63,4 +63,4 @@ TEST(Tessellate, HalfSpaceHasNoFacets) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::tessellate_test

@@ -11,7 +11,7 @@
 
 #include "capstan/geometry/mesh.h"
 
-namespace capstan {
+namespace capstan::tet_mesh_test {
 namespace {
 
 double volume_of(const TetMesh& mesh) {
@@ -93,4 +93,4 @@ TEST(TetMesh, QualityIsOneForARegularTet) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::tet_mesh_test

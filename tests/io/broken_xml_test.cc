@@ -3,7 +3,7 @@
 
 #include "tests/io/xml_helpers.h"
 
-namespace capstan {
+namespace capstan::broken_xml_test {
 namespace {
 
 struct Case {
@@ -149,4 +149,4 @@ TEST(BrokenXml, LimitsAreKept) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::broken_xml_test

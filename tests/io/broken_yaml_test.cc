@@ -8,7 +8,7 @@
 
 #include "capstan/io/read.h"
 
-namespace capstan {
+namespace capstan::broken_yaml_test {
 namespace {
 
 const std::string kFolder = CAPSTAN_SOURCE_DIR "/tests/io/data/broken/";
@@ -218,4 +218,4 @@ TEST(BrokenYaml, FilesThatAreNotScenes) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::broken_yaml_test

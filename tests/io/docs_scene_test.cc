@@ -10,7 +10,7 @@
 #include "capstan/model/add_rod.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::docs_scene_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST(DocsScene, EveryExampleIsReadWithoutDiagnostics) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::docs_scene_test

@@ -15,7 +15,7 @@
 #include "capstan/step/step.h"
 #include "tests/io/effect_cases.h"
 
-namespace capstan {
+namespace capstan::effect_test {
 namespace {
 
 using namespace test;
@@ -174,4 +174,4 @@ TEST(EveryKey, OfTheReadersIsOnThePage) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::effect_test

@@ -14,7 +14,7 @@
 #include "capstan/io/recording.h"
 #include "capstan/io/recording_codec.h"
 
-namespace capstan {
+namespace capstan::forged_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -211,4 +211,4 @@ TEST_F(ForgedTest, Checkpoints) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::forged_test

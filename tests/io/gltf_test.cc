@@ -15,7 +15,7 @@
 #include "capstan/model/add_soft_body.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::gltf_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -253,4 +253,4 @@ TEST(GltfFile, OneStateHasNoAnimationAndAWorldAloneIsValid) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::gltf_test

@@ -11,7 +11,7 @@
 #include <numbers>
 #include <random>
 
-namespace capstan {
+namespace capstan::mesh_file_test {
 namespace {
 
 const Source kReferrer{"scene.yaml", 7};
@@ -353,4 +353,4 @@ TEST(MeshFile, Collada) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mesh_file_test

@@ -7,7 +7,7 @@
 #include "capstan/io/read.h"
 #include "capstan/step/examine.h"
 
-namespace capstan {
+namespace capstan::mistakes_test {
 namespace {
 
 // All findings for a text or a file, one on each line.
@@ -94,4 +94,4 @@ TEST(Mistakes, OfShippedScenesAreNone) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mistakes_test

@@ -6,7 +6,7 @@
 
 #include "tests/io/mjcf_helpers.h"
 
-namespace capstan {
+namespace capstan::mjcf_coupling_test {
 namespace {
 
 TEST_F(Mjcf, EqualityConnectAndWeld) {
@@ -171,4 +171,4 @@ TEST_F(Mjcf, KeyframesInOurLayout) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_coupling_test

@@ -9,7 +9,7 @@
 #include "capstan/step/step.h"
 #include "tests/io/mjcf_helpers.h"
 
-namespace capstan {
+namespace capstan::mjcf_flex_test {
 namespace {
 
 const std::string kOption = "<option timestep='0.001' integrator='discrete'/>";
@@ -174,4 +174,4 @@ TEST_F(Mjcf, WhatOfAFlexIsNoRodIsTold) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_flex_test

@@ -9,7 +9,7 @@
 #include "capstan/step/step.h"
 #include "tests/io/mjcf_helpers.h"
 
-namespace capstan {
+namespace capstan::mjcf_rod_test {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
@@ -196,4 +196,4 @@ TEST_F(Mjcf, ARodFallsAsInMuJoCo) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_rod_test

@@ -8,7 +8,7 @@
 #include "tests/io/mjcf_helpers.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::mjcf_soft_test {
 namespace {
 
 // Two slides that a joint equality couples, a slide and a hinge that run into their limits, a ball that is
@@ -135,4 +135,4 @@ TEST_F(Mjcf, ATieOffTheCentreOfMassIsAsSoftAsInMujoco) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_soft_test

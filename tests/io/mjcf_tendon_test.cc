@@ -14,7 +14,7 @@
 #include "capstan/io/write_yaml.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::mjcf_tendon_test {
 namespace {
 
 const std::string kFolder = std::string(CAPSTAN_SOURCE_DIR) + "/tests/io/data/";
@@ -329,4 +329,4 @@ TEST(FittedPrimitives, AreMuJoCos) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_tendon_test

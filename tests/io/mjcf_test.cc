@@ -11,7 +11,7 @@
 #include "capstan/step/step.h"
 #include "tests/io/mjcf_helpers.h"
 
-namespace capstan {
+namespace capstan::mjcf_test {
 namespace {
 
 constexpr double kDegree = std::numbers::pi / 180;
@@ -695,4 +695,4 @@ TEST_F(Mjcf, SurvivesTruncationAndNoise) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_test

@@ -3,7 +3,7 @@
 #include "capstan/model/model.h"
 #include "tests/io/mjcf_helpers.h"
 
-namespace capstan {
+namespace capstan::mjcf_wild_test {
 namespace {
 
 // A U of 3 x 2 x 1 m with a notch of 1 x 1 m: the walls of the notch are seen from the wrong side.
@@ -230,4 +230,4 @@ TEST_F(Mjcf, SensorsThatAreUnderstood) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mjcf_wild_test

@@ -13,7 +13,7 @@
 #include "capstan/io/image.h"
 #include "capstan/io/plot.h"
 
-namespace capstan {
+namespace capstan::picture_test {
 namespace {
 
 Scene falling_ball() {
@@ -213,4 +213,4 @@ TEST(Image, CameraSeesThingsWhereTheyAre) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::picture_test

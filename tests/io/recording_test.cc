@@ -13,7 +13,7 @@
 #include "capstan/io/scene_library.h"
 #include "capstan/step/contact_forces.h"
 
-namespace capstan {
+namespace capstan::recording_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -371,4 +371,4 @@ TEST_F(RecordingTest, IsSmall) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::recording_test

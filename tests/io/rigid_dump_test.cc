@@ -9,7 +9,7 @@
 #include "capstan/rigid/rigid_solvers.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::rigid_dump_test {
 namespace {
 
 using namespace test;
@@ -54,4 +54,4 @@ TEST(RigidDump, TellsWhatIsWrongWithAFile) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rigid_dump_test

@@ -12,7 +12,7 @@
 #include "tests/support/complaints.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::round_trip_test {
 namespace {
 
 using test::Random;
@@ -281,4 +281,4 @@ TEST(RoundTrip, RandomScenes) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::round_trip_test

@@ -8,7 +8,7 @@
 #include "capstan/step/step.h"
 #include "tests/io/xml_helpers.h"
 
-namespace capstan {
+namespace capstan::sdf_test {
 namespace {
 
 struct Sdf : testing::Test {
@@ -218,4 +218,4 @@ TEST_F(Sdf, OlderVersionsAreTold) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sdf_test

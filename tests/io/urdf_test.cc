@@ -10,7 +10,7 @@
 #include "capstan/model/model.h"
 #include "tests/io/xml_helpers.h"
 
-namespace capstan {
+namespace capstan::urdf_test {
 namespace {
 
 struct Urdf : testing::Test {
@@ -249,4 +249,4 @@ TEST_F(Urdf, SurvivesTruncationAndNoise) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::urdf_test

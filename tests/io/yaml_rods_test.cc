@@ -14,7 +14,7 @@
 #include "capstan/scene/rod.h"
 #include "capstan/state/state.h"
 
-namespace capstan {
+namespace capstan::yaml_rods_test {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
@@ -405,4 +405,4 @@ TEST(YamlRods, AMillionNodesAreTooMany) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::yaml_rods_test

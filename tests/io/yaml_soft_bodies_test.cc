@@ -16,7 +16,7 @@
 #include "capstan/step/schedule.h"
 #include "capstan/step/sensors.h"
 
-namespace capstan {
+namespace capstan::yaml_soft_bodies_test {
 namespace {
 
 Scene read(const std::string& text, Diagnostics* diagnostics) {
@@ -366,4 +366,4 @@ TEST(TetFile, TellsWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::yaml_soft_bodies_test

@@ -12,7 +12,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/complaints.h"
 
-namespace capstan {
+namespace capstan::yaml_test {
 namespace {
 
 constexpr double kDegree = M_PI / 180;
@@ -505,4 +505,4 @@ TEST(Yaml, TruncationsAndMutationsNeverCrashOrHang) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::yaml_test

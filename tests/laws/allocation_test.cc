@@ -17,7 +17,7 @@ extern "C" void* malloc(std::size_t size) {
   return __libc_malloc(size);
 }
 
-namespace capstan {
+namespace capstan::allocation_test {
 namespace {
 
 TEST(ContactPools, AllocateNothing) {
@@ -56,4 +56,4 @@ TEST(ContactPools, AllocateNothing) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::allocation_test

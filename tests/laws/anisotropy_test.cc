@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-namespace capstan {
+namespace capstan::anisotropy_test {
 namespace {
 
 TEST(Matchstick, ParallelSticksHaveTheFullAnisotropy) {
@@ -67,4 +67,4 @@ TEST(Texture, ASawtoothHoldsOneWay) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::anisotropy_test

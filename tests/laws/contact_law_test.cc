@@ -4,7 +4,7 @@
 #include "tests/laws/random_contact.h"
 #include "tests/support/potential.h"
 
-namespace capstan {
+namespace capstan::contact_law_test {
 namespace {
 
 using test::log_uniform;
@@ -351,4 +351,4 @@ INSTANTIATE_TEST_SUITE_P(
     name);
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::contact_law_test

@@ -3,7 +3,7 @@
 
 #include "capstan/laws/contact_laws.h"
 
-namespace capstan {
+namespace capstan::lagged_test {
 namespace {
 
 using HuntCrossleyLagged = Lagged<HuntCrossley>;
@@ -109,4 +109,4 @@ TEST(FrictionTensor, AgreesWithTheCoefficientAndTurns) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::lagged_test

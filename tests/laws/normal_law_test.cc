@@ -4,7 +4,7 @@
 
 #include "tests/laws/random_contact.h"
 
-namespace capstan {
+namespace capstan::normal_law_test {
 namespace {
 
 using test::log_uniform;
@@ -125,4 +125,4 @@ TEST(HuntCrossleyLaw, ReleasesAtTheVelocityOfTheMaterial) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::normal_law_test

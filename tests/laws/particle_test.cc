@@ -6,7 +6,7 @@
 
 #include "tests/laws/random_contact.h"
 
-namespace capstan {
+namespace capstan::particle_test {
 namespace {
 
 constexpr double kGravity = 9.81;
@@ -53,7 +53,7 @@ struct Particle {
   }
 };
 
-class Laws : public testing::TestWithParam<ContactLaw> {
+class ParticleLaws : public testing::TestWithParam<ContactLaw> {
  protected:
   Particle particle(double dt) const {
     Particle a;
@@ -71,7 +71,7 @@ class Laws : public testing::TestWithParam<ContactLaw> {
   }
 };
 
-TEST_P(Laws, RestsAtTheStaticDepth) {
+TEST_P(ParticleLaws, RestsAtTheStaticDepth) {
   Particle a = particle(1e-3);
   a.contact.stiffness = 1e4;
   a.contact.relaxation_time = 0.01;
@@ -80,7 +80,7 @@ TEST_P(Laws, RestsAtTheStaticDepth) {
   EXPECT_NEAR(a.gamma.z(), a.mass * kGravity * 1e-3, 1e-9);
 }
 
-TEST_P(Laws, SticksAndSlipsWithinATenthOfADegree) {
+TEST_P(ParticleLaws, SticksAndSlipsWithinATenthOfADegree) {
   for (double mu : {0.2, 0.5, 1.0}) {
     for (double offset : {-0.1, 0.1}) {
       Particle a = particle(5e-3);
@@ -98,7 +98,7 @@ TEST_P(Laws, SticksAndSlipsWithinATenthOfADegree) {
   }
 }
 
-TEST_P(Laws, AcceleratesAsCoulombSaysWhenSliding) {
+TEST_P(ParticleLaws, AcceleratesAsCoulombSaysWhenSliding) {
   Particle a = particle(2e-3);
   a.contact.friction = 0.3;
   a.contact.stiffness = 1e6;
@@ -111,7 +111,7 @@ TEST_P(Laws, AcceleratesAsCoulombSaysWhenSliding) {
   EXPECT_NEAR((a.v.x() - v0) / 0.2, expected, 1e-3 * expected);
 }
 
-TEST_P(Laws, CreepIsBoundedWhileSticking) {
+TEST_P(ParticleLaws, CreepIsBoundedWhileSticking) {
   Particle a = particle(5e-3);
   a.contact.friction = 0.5;
   a.contact.stiffness = 1e5;
@@ -126,7 +126,7 @@ TEST_P(Laws, CreepIsBoundedWhileSticking) {
   }
 }
 
-TEST_P(Laws, StopsAfterTheStoppingDistance) {
+TEST_P(ParticleLaws, StopsAfterTheStoppingDistance) {
   Particle a = particle(1e-3);
   a.contact.friction = 0.4;
   rest(&a);
@@ -139,7 +139,7 @@ TEST_P(Laws, StopsAfterTheStoppingDistance) {
 }
 
 // Gliding while it slides at a held speed: none for Lagged, mu dt |v| for Similar, mu (dt + tau) |v| for SAP.
-TEST_P(Laws, GlidesAsDocumented) {
+TEST_P(ParticleLaws, GlidesAsDocumented) {
   Particle a = particle(1e-3);
   a.contact.friction = 0.5;
   a.contact.stiffness = 1e5;
@@ -161,7 +161,7 @@ TEST_P(Laws, GlidesAsDocumented) {
   EXPECT_NEAR(a.p.z(), expected, 1e-3 * (depth + std::abs(expected)));
 }
 
-TEST_P(Laws, ABeltCarriesIt) {
+TEST_P(ParticleLaws, ABeltCarriesIt) {
   Particle a = particle(5e-3);
   a.contact.stiffness = 1e5;
   a.contact.bias = Vec3(-0.3, 0, 0);  // A is the belt, moving at 0.3 m/s
@@ -174,7 +174,7 @@ TEST_P(Laws, ABeltCarriesIt) {
   EXPECT_NEAR(a.v.x(), 0.3, 1e-6);
 }
 
-TEST_P(Laws, StopsInOneStepAtASpeculativeContact) {
+TEST_P(ParticleLaws, StopsInOneStepAtASpeculativeContact) {
   Particle a = particle(5e-3);
   a.contact.stiffness = 1e12;
   a.p.z() = 0.02;
@@ -183,7 +183,7 @@ TEST_P(Laws, StopsInOneStepAtASpeculativeContact) {
   EXPECT_GT(a.p.z(), -1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Laws,
+INSTANTIATE_TEST_SUITE_P(All, ParticleLaws,
                          testing::Values(ContactLaw::sap, ContactLaw::lagged, ContactLaw::similar,
                                          ContactLaw::regularized_lagged));
 
@@ -256,4 +256,4 @@ TEST(Anisotropic, SlidesWhereTheTensorLets) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::particle_test

@@ -5,7 +5,7 @@
 
 #include "tests/laws/random_contact.h"
 
-namespace capstan {
+namespace capstan::resolve_test {
 namespace {
 
 using test::log_uniform;
@@ -59,4 +59,4 @@ TYPED_TEST(Resolve, OfAListBringsTheImpulseThatMovesTheMass) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::resolve_test

@@ -4,7 +4,7 @@
 
 #include "tests/laws/random_contact.h"
 
-namespace capstan {
+namespace capstan::sap_test {
 namespace {
 
 using test::log_uniform;
@@ -153,4 +153,4 @@ TEST(SapLaw, SwitchesBetweenCompliantAndNearRigid) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sap_test

@@ -6,7 +6,7 @@
 #include "tests/laws/random_contact.h"
 #include "tests/support/potential.h"
 
-namespace capstan {
+namespace capstan::scalar_law_test {
 namespace {
 
 using test::log_uniform;
@@ -62,4 +62,4 @@ TEST(ScalarLaw, ResolveGivesTheVelocityOfItsOwnMass) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::scalar_law_test

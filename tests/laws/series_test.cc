@@ -6,7 +6,7 @@
 #include "tests/laws/random_contact.h"
 #include "tests/support/potential.h"
 
-namespace capstan {
+namespace capstan::series_test {
 namespace {
 
 using test::log_uniform;
@@ -127,4 +127,4 @@ TEST(StiffContactInSeries, KeepsAllDigitsOfStiffContacts) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::series_test

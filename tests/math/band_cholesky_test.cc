@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-namespace capstan {
+namespace capstan::band_cholesky_test {
 namespace {
 
 // Each block with the next two, as the nodes of a rod.
@@ -106,4 +106,4 @@ TEST(BandCholesky, TellsWhatIsNotPositiveOrTooWide) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::band_cholesky_test

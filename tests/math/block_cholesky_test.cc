@@ -28,7 +28,7 @@ extern "C" void* malloc(std::size_t size) {
 }
 #endif
 
-namespace capstan {
+namespace capstan::block_cholesky_test {
 namespace {
 
 BlockPattern pile(int n, int size, unsigned seed) {
@@ -495,4 +495,4 @@ TEST(BlockCholesky, OrdersKeepFillLow) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::block_cholesky_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/random_forest.h"
 
-namespace capstan {
+namespace capstan::branch_matrix_test {
 namespace {
 
 // Random forests against Eigen's dense factorization.
@@ -52,4 +52,4 @@ TEST(BranchMatrix, NamesThePivotThatIsNotPositive) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::branch_matrix_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/random_forest.h"
 
-namespace capstan {
+namespace capstan::branch_product_test {
 namespace {
 
 // Random forests against Eigen's dense factorization.
@@ -51,4 +51,4 @@ TEST(BranchProduct, IsThatOfADenseInverse) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::branch_product_test

@@ -11,7 +11,7 @@
 #include "capstan/math/spatial_lanes.h"
 #include "tests/support/random_forest.h"
 
-namespace capstan {
+namespace capstan::lanes_test {
 namespace {
 
 CAPSTAN_CLONES void calc_sines(const double* x, int n, double* sine, double* cosine) {
@@ -109,4 +109,4 @@ TEST(BranchLanes, FactorAndSolveAsOneByOne) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::lanes_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace capstan {
+namespace capstan::rotation_test {
 namespace {
 
 Vec3 random_vector(std::mt19937& random, double size) {
@@ -69,4 +69,4 @@ TEST(Rotation, FrameFromZIsRightHandedAndOrthonormal) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rotation_test

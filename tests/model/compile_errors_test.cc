@@ -6,7 +6,7 @@
 
 #include "capstan/model/model.h"
 
-namespace capstan {
+namespace capstan::compile_errors_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -669,4 +669,4 @@ TEST(CompileErrors, AChainTooLongForMemoryIsRefused) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::compile_errors_test

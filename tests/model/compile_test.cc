@@ -10,7 +10,7 @@
 #include "capstan/state/state.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::compile_test {
 namespace {
 
 using test::Random;
@@ -413,4 +413,4 @@ TEST(Compile, TimeGrowsInProportionToTheScene) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::compile_test

@@ -8,7 +8,7 @@
 #include "capstan/model/model.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::inertia_test {
 namespace {
 
 using std::numbers::pi;
@@ -173,4 +173,4 @@ TEST(Inertia, ABodyWithoutInertiaTakesThatOfItsShapes) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::inertia_test

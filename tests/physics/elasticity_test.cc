@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-namespace capstan {
+namespace capstan::elasticity_test {
 namespace {
 
 using Mat9 = Eigen::Matrix<double, 9, 9>;
@@ -151,4 +151,4 @@ TEST(Elasticity, InvertedElementsArePushedBack) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::elasticity_test

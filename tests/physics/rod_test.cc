@@ -14,7 +14,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/rod_statics.h"
 
-namespace capstan {
+namespace capstan::rod_test {
 namespace {
 
 using namespace test;
@@ -558,4 +558,4 @@ TEST(Rod, WrongInputIsToldWithARemedy) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/rod_statics.h"
 
-namespace capstan {
+namespace capstan::rod_theory_test {
 namespace {
 
 using namespace test;
@@ -153,4 +153,4 @@ TEST(RodTheory, AHelixSagsUnderItsOwnWeight) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_theory_test

@@ -11,7 +11,7 @@
 #include "capstan/math/block_matrix.h"
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::soft_body_test {
 namespace {
 
 constexpr Elasticity kAll[] = {Elasticity::linear_corotational, Elasticity::corotated,
@@ -413,4 +413,4 @@ TEST(SoftBody, TellsWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_body_test

@@ -10,7 +10,7 @@
 #include "tests/support/point_masses.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::delassus_operator_test {
 namespace {
 
 using namespace test;
@@ -82,4 +82,4 @@ TEST(DelassusOperator, GivesTheVelocitiesOfTheAnswer) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::delassus_operator_test

@@ -8,7 +8,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::residual_test {
 namespace {
 
 using test::kGravity;
@@ -168,4 +168,4 @@ TEST(Judge, OfABoxThatABeltSpeedsUp) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::residual_test

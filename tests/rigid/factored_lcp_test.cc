@@ -9,7 +9,7 @@
 #include "capstan/rigid/active_factor.h"
 #include "tests/rigid/lcp_problems.h"
 
-namespace capstan {
+namespace capstan::factored_lcp_test {
 namespace {
 
 struct Factored {
@@ -173,4 +173,4 @@ TEST(ActiveFactor, SolvesWhateverCameAndWent) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::factored_lcp_test

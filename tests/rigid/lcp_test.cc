@@ -7,7 +7,7 @@
 
 #include "tests/rigid/lcp_problems.h"
 
-namespace capstan {
+namespace capstan::lcp_test {
 namespace {
 
 struct Tally {
@@ -229,4 +229,4 @@ TEST(Lcp, RefusesByName) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::lcp_test

@@ -6,7 +6,7 @@
 #include "capstan/rigid/rigid_solvers.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rigid_impacts_test {
 namespace {
 
 using namespace test;
@@ -136,4 +136,4 @@ TEST(RigidWarmStart, ARestingStackNeedsFewerIterations) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rigid_impacts_test

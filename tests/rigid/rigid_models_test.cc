@@ -9,7 +9,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::rigid_models_test {
 namespace {
 
 using namespace test;
@@ -242,4 +242,4 @@ TEST(RigidModels, OtherPairsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rigid_models_test

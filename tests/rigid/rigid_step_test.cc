@@ -8,7 +8,7 @@
 #include "capstan/rigid/rigid_solvers.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rigid_step_test {
 namespace {
 
 using namespace test;
@@ -118,4 +118,4 @@ TEST(RigidStep, WhatDoesNotConvergeFails) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rigid_step_test

@@ -11,7 +11,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::rigid_test {
 namespace {
 
 using namespace test;
@@ -146,4 +146,4 @@ TEST(RigidModels, AgreeWhereABoxSticks) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rigid_test

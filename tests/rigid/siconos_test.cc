@@ -10,7 +10,7 @@
 #include "capstan/rigid/lcp.h"
 #include "tests/rigid/lcp_problems.h"
 
-namespace capstan {
+namespace capstan::siconos_test {
 namespace {
 
 // z, or nothing where Siconos says that it failed.
@@ -81,4 +81,4 @@ TEST(Siconos, HasTheSameAnswersForHeaps) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::siconos_test

@@ -7,7 +7,7 @@
 
 #include "capstan/math/rotation.h"
 
-namespace capstan {
+namespace capstan::compose_test {
 namespace {
 
 // One of everything that can hold a name.
@@ -212,4 +212,4 @@ TEST(Compose, EmptyNameChangesNoNameAndOwnDefaultMaterialStaysOwn) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::compose_test

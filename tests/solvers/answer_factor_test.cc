@@ -10,7 +10,7 @@
 #include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::answer_factor_test {
 namespace {
 
 using test::Difficulty;
@@ -98,4 +98,4 @@ TEST(AnswerFactor, IsThereAfterAStepThatNeededNoIteration) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::answer_factor_test

@@ -8,7 +8,7 @@
 #include "capstan/math/branch_matrix.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::island_system_test {
 namespace {
 
 // One group of 1 to 6 rows on up to three trees. On each it acts along the path of a dof to its root, or on
@@ -115,4 +115,4 @@ TEST(IslandSystem, IsThatOfDenseMatrices) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::island_system_test

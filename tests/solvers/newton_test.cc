@@ -13,7 +13,7 @@
 #include "tests/support/plain_solvers.h"
 #include "tests/support/random_problem.h"
 
-namespace capstan {
+namespace capstan::newton_test {
 namespace {
 
 using test::Difficulty;
@@ -301,4 +301,4 @@ TEST(Newton, IslandsAreTheConnectedComponents) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::newton_test

@@ -6,7 +6,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::state_test {
 namespace {
 
 using test::Random;
@@ -143,4 +143,4 @@ TEST(State, ATruncatedFileWithARightChecksumIsRefused) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::state_test

@@ -21,7 +21,7 @@ extern "C" void* malloc(std::size_t size) {
   return __libc_malloc(size);
 }
 
-namespace capstan {
+namespace capstan::allocation_test {
 namespace {
 
 TEST(Allocation, TheCounterCounts) {
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Scenes, Steps,
                                                           Integrator::implicit_euler, Integrator::midpoint)));
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::allocation_test

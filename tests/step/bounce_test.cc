@@ -9,7 +9,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::bounce_test {
 namespace {
 
 using namespace test;
@@ -570,4 +570,4 @@ TEST(Bounce, ComesToRest) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::bounce_test

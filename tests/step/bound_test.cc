@@ -9,7 +9,7 @@
 #include "capstan/step/bounce.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::bound_test {
 namespace {
 
 Scene clutter() {
@@ -333,4 +333,4 @@ TEST(Bound, AnActivationThatDoesNotStayFiniteFailsTheStepAndLeavesTheState) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::bound_test

@@ -9,7 +9,7 @@
 #include "capstan/io/read.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::contact_scenes_test {
 namespace {
 
 using namespace test;
@@ -205,4 +205,4 @@ TEST(Bounce, HasTheRestitutionOfHuntAndCrossley) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::contact_scenes_test

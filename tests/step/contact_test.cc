@@ -10,7 +10,7 @@
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::contact_test {
 namespace {
 
 using namespace test;
@@ -331,4 +331,4 @@ TEST(Contact, DryFrictionHoldsBelowItsForce) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::contact_test

@@ -7,7 +7,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::coulomb_test {
 namespace {
 
 using namespace test;
@@ -183,4 +183,4 @@ TEST(Coulomb, AgreesWithTheFixedPoint) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::coulomb_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::curved_test {
 namespace {
 
 using test::Simulation;
@@ -187,4 +187,4 @@ TEST(Curved, ABallCirclesInABowl) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::curved_test

@@ -16,7 +16,7 @@
 #include "tests/support/random_problem.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::effort_limits_test {
 namespace {
 
 using test::make_shape;
@@ -648,4 +648,4 @@ actuators:
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::effort_limits_test

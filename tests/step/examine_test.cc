@@ -7,7 +7,7 @@
 
 #include "capstan/scene/rod.h"
 
-namespace capstan {
+namespace capstan::examine_test {
 namespace {
 
 Body make_body(const std::string& name, JointType type = JointType::revolute) {
@@ -409,4 +409,4 @@ TEST(Examine, OverlapsOfRods) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::examine_test

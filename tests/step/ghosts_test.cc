@@ -5,7 +5,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::ghosts_test {
 namespace {
 
 using test::Simulation;
@@ -137,4 +137,4 @@ TEST(Ghosts, ABoxOnTilesStopsAsOnASlab) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::ghosts_test

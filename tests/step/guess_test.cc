@@ -6,7 +6,7 @@
 
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::guess_test {
 namespace {
 
 using test::kGravity;
@@ -100,4 +100,4 @@ TEST(Guess, AccelerationsOfAnotherModelAreRefused) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::guess_test

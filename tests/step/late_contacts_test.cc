@@ -10,7 +10,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::late_contacts_test {
 namespace {
 
 using test::kLawNames;
@@ -292,4 +292,4 @@ TEST(LateContacts, ALargeHeapLands) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::late_contacts_test

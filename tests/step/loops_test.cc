@@ -12,7 +12,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::loops_test {
 namespace {
 
 struct Mechanism {
@@ -381,4 +381,4 @@ TEST(Loops, StartsThatWouldOpenThemAreTold) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::loops_test

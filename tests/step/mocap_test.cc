@@ -12,7 +12,7 @@
 #include "capstan/step/schedule.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::mocap_test {
 namespace {
 
 constexpr double kGravity = 9.81;
@@ -272,4 +272,4 @@ TEST(Mocap, MjcfHasThem) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::mocap_test

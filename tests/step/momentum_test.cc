@@ -10,7 +10,7 @@
 #include "tests/support/random_scene.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::momentum_test {
 namespace {
 
 Scene floating_humanoid() {
@@ -305,4 +305,4 @@ TEST(Momentum, AGyroscopePrecesses) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::momentum_test

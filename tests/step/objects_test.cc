@@ -10,7 +10,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/point_masses.h"
 
-namespace capstan {
+namespace capstan::objects_test {
 namespace {
 
 using namespace test;
@@ -276,4 +276,4 @@ TEST(Objects, MistakesAreTold) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::objects_test

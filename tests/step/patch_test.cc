@@ -10,7 +10,7 @@
 #include "capstan/step/schedule.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::patch_test {
 namespace {
 
 using namespace test;
@@ -492,4 +492,4 @@ TEST(Patches, TheShippedGripperHoldsTurnsAndHolds) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::patch_test

@@ -11,7 +11,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::paths_test {
 namespace {
 
 using test::scene_of;
@@ -296,4 +296,4 @@ TEST(Paths, EllipsoidsRollAsTheyShould) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::paths_test

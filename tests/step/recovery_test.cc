@@ -11,7 +11,7 @@
 #include "capstan/problem/gap.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::recovery_test {
 namespace {
 
 using namespace test;
@@ -332,4 +332,4 @@ TEST(Recovery, AHandThatStartsBeyondItsLimitsGetsNoEnergyOutOfNothing) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::recovery_test

@@ -11,7 +11,7 @@
 #include "capstan/step/schedule.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rod_actuation_test {
 namespace {
 
 using namespace test;
@@ -149,4 +149,4 @@ TEST(RodActuation, AControlWakesARodThatSleeps) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_actuation_test

@@ -13,7 +13,7 @@
 #include "capstan/problem/gap.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::rod_attachment_test {
 namespace {
 
 struct RodRun {
@@ -237,4 +237,4 @@ rods:
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_attachment_test

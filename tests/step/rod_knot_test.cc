@@ -11,7 +11,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/knots.h"
 
-namespace capstan {
+namespace capstan::rod_knot_test {
 namespace {
 
 using namespace test;
@@ -178,4 +178,4 @@ TEST(RodKnot, ARodThatSpringsOpenDoesNotPassAWire) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_knot_test

@@ -11,7 +11,7 @@
 #include "capstan/step/failures.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rod_limits_test {
 namespace {
 
 using namespace test;
@@ -263,4 +263,4 @@ TEST(RodLimits, AStepThatCannotBeMadeFailsAndSaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_limits_test

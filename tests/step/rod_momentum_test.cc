@@ -10,7 +10,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::rod_momentum_test {
 namespace {
 
 using namespace test;
@@ -273,4 +273,4 @@ TEST(RodMomentum, ARodKeepsBothMomentaOfWhatItHits) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_momentum_test

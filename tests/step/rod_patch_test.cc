@@ -14,7 +14,7 @@
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rod_patch_test {
 namespace {
 
 using namespace test;
@@ -297,4 +297,4 @@ TEST(RodPatches, SameBitsWithAnyThreads) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_patch_test

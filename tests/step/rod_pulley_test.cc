@@ -12,7 +12,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::rod_pulley_test {
 namespace {
 
 using test::kGravity;
@@ -208,4 +208,4 @@ TEST(RodPulley, ABeltRunsToTheMiddleOfACrown) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_pulley_test

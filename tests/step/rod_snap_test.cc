@@ -18,7 +18,7 @@
 #include "capstan/model/add_rod.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::rod_snap_test {
 namespace {
 
 constexpr double kMost = 91.5917, kSlope = 207.745;
@@ -94,4 +94,4 @@ TEST(RodSnap, AnArchSnapsThroughAsTheoryHasIt) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_snap_test

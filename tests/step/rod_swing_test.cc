@@ -11,7 +11,7 @@
 #include "capstan/step/mechanics.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::rod_swing_test {
 namespace {
 
 struct SwingRun {
@@ -113,4 +113,4 @@ TEST(RodSwing, AHangingRopeHasTheFirstModeOfTheory) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_swing_test

@@ -10,7 +10,7 @@
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::rod_test {
 namespace {
 
 using namespace test;
@@ -384,4 +384,4 @@ TEST(RodStep, ASoftRodFallsAndSwingsAtFiveMilliseconds) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::rod_test

@@ -13,7 +13,7 @@
 #include "capstan/physics/physics.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::scale_test {
 namespace {
 
 using namespace test;
@@ -249,4 +249,4 @@ TEST(Scale, AStepOfASphereOfANanometreEnds) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::scale_test

@@ -11,7 +11,7 @@
 #include "capstan/step/schedule.h"
 #include "capstan/step/step.h"
 
-namespace capstan {
+namespace capstan::schedule_test {
 namespace {
 
 std::string write(const std::string& name, const std::string& text) {
@@ -206,4 +206,4 @@ TEST(Schedule, AGripperClosesThenLifts) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::schedule_test

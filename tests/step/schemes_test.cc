@@ -9,7 +9,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/random_scene.h"
 
-namespace capstan {
+namespace capstan::schemes_test {
 namespace {
 
 constexpr Integrator kAll[] = {Integrator::explicit_euler, Integrator::symplectic_euler,
@@ -373,4 +373,4 @@ TEST(Schemes, NewtonConvergesOnRandomTrees) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::schemes_test

@@ -8,7 +8,7 @@
 #include "capstan/math/rotation.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::seams_test {
 namespace {
 
 using test::Simulation;
@@ -356,4 +356,4 @@ TEST(Wheel, RollsOnItsAxle) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::seams_test

@@ -7,7 +7,7 @@
 #include "capstan/io/read.h"
 #include "capstan/step/sensors.h"
 
-namespace capstan {
+namespace capstan::sensors_test {
 namespace {
 
 std::map<std::string, std::vector<double>> read_all(const Model& model, const Scene& scene,
@@ -378,4 +378,4 @@ TEST(Sensors, MistakesAreTold) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sensors_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::sleep_test {
 namespace {
 
 using test::Simulation;
@@ -256,4 +256,4 @@ TEST(Sleep, AStateOfAnotherModelIsRefused) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sleep_test

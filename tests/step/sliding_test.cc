@@ -8,7 +8,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::sliding_test {
 namespace {
 
 using test::kGravity;
@@ -212,4 +212,4 @@ bodies:
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::sliding_test

@@ -13,7 +13,7 @@
 #include "capstan/step/contact_forces.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::soft_body_test {
 namespace {
 
 using namespace test;
@@ -604,4 +604,4 @@ TEST(SoftBodyStep, OneFactorizationServesFreeMotionAndContacts) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_body_test

@@ -13,7 +13,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::soft_collision_test {
 namespace {
 
 using namespace test;
@@ -270,4 +270,4 @@ TEST(SoftCollision, AngularMomentumIsKeptWhereSomethingIsHitOffCentre) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_collision_test

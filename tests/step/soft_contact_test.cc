@@ -10,7 +10,7 @@
 #include "capstan/step/schedule.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::soft_contact_test {
 namespace {
 
 using namespace test;
@@ -270,4 +270,4 @@ TEST(SoftContact, ABubbleGripperLiftsAMug) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_contact_test

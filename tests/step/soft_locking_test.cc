@@ -10,7 +10,7 @@
 #include "capstan/model/add_soft_body.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::soft_locking_test {
 namespace {
 
 using namespace test;
@@ -168,4 +168,4 @@ TEST(SoftLocking, LinearElementsLock) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_locking_test

@@ -13,7 +13,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::soft_on_soft_test {
 namespace {
 
 using namespace test;
@@ -431,4 +431,4 @@ soft_bodies:
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_on_soft_test

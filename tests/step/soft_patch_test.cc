@@ -12,7 +12,7 @@
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::soft_patch_test {
 namespace {
 
 using namespace test;
@@ -200,4 +200,4 @@ TEST(SoftPatch, ARigidBoxLiesOnASoftBlock) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_patch_test

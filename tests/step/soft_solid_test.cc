@@ -10,7 +10,7 @@
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::soft_solid_test {
 namespace {
 
 using namespace test;
@@ -190,4 +190,4 @@ TEST(SoftSolid, VolumeNearIncompressibility) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::soft_solid_test

@@ -9,7 +9,7 @@
 #include "capstan/io/read.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::springs_test {
 namespace {
 
 using test::Simulation;
@@ -102,4 +102,4 @@ TEST(Springs, AWeightGoesUpAndDown) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::springs_test

@@ -5,7 +5,7 @@
 #include "capstan/step/step.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::threads_test {
 namespace {
 
 Scene many_islands(int n) {
@@ -100,4 +100,4 @@ TEST(Threads, TheClutterHasTheSameBits) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::threads_test

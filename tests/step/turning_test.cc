@@ -8,7 +8,7 @@
 #include "capstan/step/mechanics.h"
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::turning_test {
 namespace {
 
 using namespace test;
@@ -275,4 +275,4 @@ TEST(Turning, RigidModelsHaveIt) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::turning_test

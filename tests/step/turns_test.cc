@@ -13,7 +13,7 @@
 #include "tests/support/contact_simulation.h"
 #include "tests/support/scene_text.h"
 
-namespace capstan {
+namespace capstan::turns_test {
 namespace {
 
 using test::scene_of;
@@ -381,4 +381,4 @@ bodies:
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::turns_test

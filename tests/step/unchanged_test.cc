@@ -9,7 +9,7 @@
 
 #include "tests/support/contact_simulation.h"
 
-namespace capstan {
+namespace capstan::unchanged_test {
 namespace {
 
 using test::Simulation;
@@ -170,4 +170,4 @@ TEST(Unchanged, StatesThatAreSetBack) {
 }
 
 }  // namespace
-}  // namespace capstan
+}  // namespace capstan::unchanged_test
