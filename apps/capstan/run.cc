@@ -148,6 +148,19 @@ void tell_lagging(const StepOptions& step, const Summary& s) {
       s.out_of_cone, s.num_steps, traits(law).name);
 }
 
+// Law coulomb, where no friction was found that fits the normal forces of the same step.
+void tell_unsettled(const Summary& s) {
+  constexpr double kWorthTelling = 0.005;  // of all steps
+  if (!(static_cast<double>(s.unsettled) > kWorthTelling * static_cast<double>(s.num_steps))) return;
+  fmt::print(
+      "  In {} of {} steps a contact's friction was not what Coulomb's law asks for, by up to {:.0f} % of "
+      "its "
+      "force: bodies wedge\n  each other, or many of them share a load. The log has it as "
+      "friction.violation; "
+      "a smaller '--dt' may help.\n",
+      s.unsettled, s.num_steps, 100 * s.cone_violation);
+}
+
 // What is held or touched is not told right beyond a radian in a step (dynamics/free_turn.h).
 void tell_turning(const Model& model, const StepOptions& step, const Summary& s) {
   if (!(s.fastest.angle > 1)) return;
@@ -346,6 +359,7 @@ int run(const RunOptions& options) {
     } else {
       print_short_summary(loaded, step, summary, state);
     }
+    tell_unsettled(summary);
     tell_lagging(step, summary);
     print_sensors(sensors, loaded.scene.sensors.size(), summary.sensed);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());

@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kProgressSeconds = 0.1;
 constexpr double kFarOutOfCone = 0.1;  // of the largest impulse of a step
+constexpr double kUnsettled = 0.03;    // of a contact's own impulse
 volatile sig_atomic_t caught_signal = 0;
 std::atomic<bool> stop_step = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal's handler");
@@ -191,6 +192,8 @@ Summary simulate(const Model& model, const StepOptions& given, long num_steps, c
     if (report.contacts > 0 || !model.constraints.empty())
       fast_turns.keep(model, *state, options.dt, &summary.fastest);
     summary.out_of_cone += report.judge.cone_violation > kFarOutOfCone * report.judge.largest_impulse;
+    summary.unsettled += report.solver.cone_violation > kUnsettled;
+    summary.cone_violation = std::max(summary.cone_violation, report.solver.cone_violation);
     summary.times.free_motion += report.times.free_motion;
     summary.times.collide += report.times.collide;
     summary.times.assemble += report.times.assemble;

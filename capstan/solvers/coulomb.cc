@@ -18,8 +18,11 @@
 // factor of H. (Taking n for the next n0, Haslinger's fixed point, does not converge for what is tall and
 // thin: a domino's friction turns it onto its edge.) v goes along by dv, so that the next convex solve has
 // little to do. Where a contact opens or begins to stick on the way, so that the error does not halve, the
-// part of x at which the error along x vanishes is sought by regula falsi. Every round is a convex problem,
-// certified like any other; what rounds improve is
+// part of x at which the error along x vanishes is sought by regula falsi. Where more friction brings about
+// more normal impulse than it needs, a jam, or, in islands of at most kWedged contacts, where the rest does
+// not help, bounds grow as long as the cone is less violated from round to round: a roller between two wheels
+// or the block of a brake that locks was lost for good in the first step whose start was cold. Every round is
+// a convex problem, certified like any other; what rounds improve is
 //
 //   |gamma_t(v; n) - gamma_t(v; n0)|  <=  kConeTolerance (|gamma| + kSmallContact max |gamma|),
 //
@@ -56,7 +59,9 @@ constexpr int kMostRounds = 30, kFewRounds = 3;
 constexpr int kMostIterations = 150;  // in all rounds, until the last one begins
 constexpr int kMostTrials = 5;        // along one change of the bounds
 constexpr double kKrylovTolerance = 0.03;
-constexpr double kGrowth = 4;                    // of bounds where friction jams
+constexpr double kGrowth = 4;  // of bounds where friction jams,
+constexpr int kWedged = 64;    // in islands of at most so many contacts also where nothing else helps,
+constexpr double kLessViolated = 0.9;            // while the cone is less violated from round to round
 constexpr double kSmallest = 0.1, kLargest = 3;  // of a bound, and a normal impulse, by which it may change
 
 template <class Law>
@@ -193,10 +198,17 @@ bool IslandSolver::find_bound_change() {
   if (!change.allFinite()) return false;
   double agreement = 0;
   for (int i = 0; i < n; ++i) agreement += change[i] * (bounds[i].n - n0[i]);
-  if (agreement > 0) return true;
-  for (int i = 0; i < n; ++i) change[i] = kGrowth * (bounds[i].n - n0[i]);
-  leave_to_points(change);
+  jams = !(agreement > 0);
+  if (jams) grow_bounds();
   return true;
+}
+
+// The change from the best round's bounds beyond its normal impulses, until contacts stick.
+void IslandSolver::grow_bounds() {
+  BoundVector change = bound_change();
+  for (int i = 0; i < system.num_contacts(); ++i)
+    change[i] = kGrowth * (bounds[i].best_n - bounds[i].best_n0);
+  leave_to_points(change);
 }
 
 // What turns has the bound of its point, and no change of its own.
@@ -352,7 +364,8 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
     if (total->has_duals) best_dual = dual, best_law_dual = law_dual, best_dof_dual = dof_dual;
   };
   keep();
-  double least = sum_errors(), part = 1, low = 0, high = kInfinity, at_low = 0, at_high = 0;
+  double least = sum_errors(), least_violation = violation, part = 1, low = 0, high = kInfinity, at_low = 0,
+         at_high = 0;
   bool is_better = true;
   int trials = 0;
   const int most_iterations = total->iterations + kMostIterations;
@@ -385,14 +398,22 @@ void IslandSolver::settle_friction(const NewtonOptions& options, const NewtonWor
     violation = measure_friction();
     const double error = sum_errors();
     ++trials;
-    is_better = error < (trials < 3 ? 0.5 : 0.9) * least || violation <= tolerance;
+    is_better = error < (trials < 3 ? 0.5 : 0.9) * least || violation <= tolerance ||
+                (jams && violation < kLessViolated * least_violation);
     if (is_better) {
       keep();
       least = error;
+      least_violation = violation;
       if (violation <= tolerance) break;
       continue;
     }
-    if (trials == kMostTrials) break;
+    if (trials == kMostTrials) {
+      if (jams || n > kWedged) break;
+      jams = true;  // there may be an answer that sticks
+      grow_bounds();
+      part = 1, low = 0, high = kInfinity, at_low = 0, trials = 0;
+      continue;
+    }
     const double at = sum_along();
     if (at < 0) {
       high = part, at_high = at;

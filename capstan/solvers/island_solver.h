@@ -35,6 +35,8 @@ class IslandSolver : private ConvexSolver {
                        bool is_exact, IslandResult* result);
   double measure_friction();
   bool find_bound_change();
+  void grow_bounds();
+  bool jams = false;  // the change that was found last lets bounds grow
   void leave_base(const NewtonOptions& options, IslandResult* result);
   void keep_impulses();
   void solve_with_bounds(const NewtonOptions& options, const NewtonWorkspace& known,
