@@ -11,7 +11,7 @@ namespace {
 constexpr double kSdfPatchAngle = 0.25;  // [rad] contacts with normals this close are reduced together
 constexpr double kSlope =
     0.15;  // [m/m] a point that a deeper one near it undercuts by more is no contact of its own
-constexpr int kMaxCuts = 12;
+constexpr int kMaxCuts = 24;
 
 // A minimum of s on a part of a triangle, in the frame of A.
 struct Candidate {
@@ -27,7 +27,8 @@ void keep_local_minima(double slope, double reach, double slack, std::vector<Can
   std::sort(candidates->begin(), candidates->end());
   std::size_t kept = 0;
   for (const Candidate& c : *candidates) {
-    bool slides = false;
+    bool slides = kept > 0 && c.s == (*candidates)[kept - 1].s &&
+                  c.x == (*candidates)[kept - 1].x;  // a corner that parts share
     for (std::size_t i = 0; i < kept && !slides; ++i) {
       const double distance2 = (c.x - (*candidates)[i].x).squaredNorm(),
                    rise = c.s - (*candidates)[i].s - slack;
@@ -56,16 +57,20 @@ struct Search {
         std::max({(a - centroid).squaredNorm(), (b - centroid).squaredNorm(), (c - centroid).squaredNorm()}));
     if (sdf_value(grid, centroid) - radius > margin + slack()) return;
     if (radius > 2 * grid.cell && cuts < kMaxCuts) {
-      const Vec3 ab = (a + b) / 2, bc = (b + c) / 2, ca = (c + a) / 2;
-      part(t, a, ab, ca, 4 * id + 1, cuts + 1);
-      part(t, ab, b, bc, 4 * id + 2, cuts + 1);
-      part(t, ca, bc, c, 4 * id + 3, cuts + 1);
-      part(t, ab, bc, ca, 4 * id + 4, cuts + 1);
-      return;
+      // Across the longest side: a strip of a cylinder becomes few parts.
+      const double ab = (b - a).squaredNorm(), bc = (c - b).squaredNorm(), ca = (a - c).squaredNorm();
+      if (ab >= bc && ab >= ca) return halves(t, c, a, b, id, cuts);
+      return bc >= ca ? halves(t, a, b, c, id, cuts) : halves(t, b, c, a, id, cuts);
     }
     Vec3 x;
     const double value = minimize_on_triangle(grid, a, b, c, &x);
     if (value <= margin + slack()) candidates.push_back({x, value, t, id});
+  }
+
+  void halves(int t, const Vec3& tip, const Vec3& a, const Vec3& b, std::uint32_t id, int cuts) {
+    const Vec3 middle = (a + b) / 2;
+    part(t, tip, a, middle, 2 * id + 1, cuts + 1);
+    part(t, tip, middle, b, 2 * id + 2, cuts + 1);
   }
 
   // The interpolant is half a cell off at sharp edges of A: a few more steps with the distance to the mesh

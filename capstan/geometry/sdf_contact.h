@@ -2,12 +2,12 @@
 //
 //   x* = argmin over x in triangle of s_A(x)       (Contact course 2.3.2, after Macklin et al. 2020)
 //
-// Triangles of B larger than two cells are cut in four until they are not, so that a large face has a point
-// wherever it comes near A; parts with s(centroid) - radius above the margin are passed over (s is
-// 1-Lipschitz). On each part x moves down the gradient, projected back to the triangle; vertices, edges and
-// faces are all found this way. The contact is then made exact: p_A is the closest point of A's mesh to x* =
-// p_B, the distance is signed, the normal is the direction between them (the normal of A's feature where they
-// coincide).
+// Triangles of B larger than two cells are cut across their longest side until they are not, so that a large
+// face has a point wherever it comes near A; parts with s(centroid) - radius above the margin are passed over
+// (s is 1-Lipschitz). On each part x moves down the gradient, projected back to the triangle; vertices, edges
+// and faces are all found this way. The contact is then made exact: p_A is the closest point of A's mesh to
+// x* = p_B, the distance is signed, the normal is the direction between them (the normal of A's feature where
+// they coincide).
 //
 // Points that only lie on the slope towards a deeper one nearby are dropped: what stays are local minima, and
 // all of a face that lies flat.
