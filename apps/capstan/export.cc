@@ -1,11 +1,16 @@
 // Recordings out to what other programs read.
 #include <fmt/core.h>
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/capstan/commands.h"
+#include "capstan/base/closest_name.h"
 #include "capstan/io/file.h"
 #include "capstan/io/gltf.h"
 #include "capstan/io/output_file.h"
@@ -15,6 +20,78 @@
 
 namespace capstan::cli {
 namespace {
+
+// A word of --view (docs/viewer.md, "Addresses"): what it may be, and whether it is a number instead.
+struct ViewWord {
+  const char* name;
+  std::vector<std::string> values;
+  bool is_number = false;
+};
+
+const std::vector<ViewWord>& view_words() {
+  const std::vector<std::string> no_yes = {"0", "1"};
+  static const std::vector<ViewWord> words = {
+      {"time", {}, true},
+      {"ui", no_yes},
+      {"theme", {"light", "dark"}},
+      {"contacts", no_yes},
+      {"points", no_yes},
+      {"forces", no_yes},
+      {"frames", no_yes},
+      {"color",
+       {"material", "body", "islands", "sleeping", "strain", "stress", "tension", "curvature", "twist"}},
+      {"stress", {}, true},
+      {"camera", {"corner", "front", "side", "top"}},
+      {"azimuth", {}, true},
+      {"elevation", {}, true},
+      {"zoom", {}, true},
+      {"follow", {}},
+      {"fit", {"first", "all"}},
+      {"play", no_yes},
+      {"adapt", no_yes},
+      {"light", {"area"}},
+  };
+  return words;
+}
+
+// The page passes over what it does not know; a command does not.
+void check_view(const std::string& view, const Model& model) {
+  std::vector<std::string> names;
+  for (const ViewWord& word : view_words()) names.push_back(word.name);
+  for (std::size_t begin = 0; begin < view.size();) {
+    const std::size_t end = std::min(view.find('&', begin), view.size());
+    const std::string part = view.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty()) continue;
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string name = part.substr(0, equals), value = part.substr(std::min(equals + 1, part.size()));
+    const auto word = std::find_if(view_words().begin(), view_words().end(),
+                                   [&](const ViewWord& w) { return w.name == name; });
+    if (word == view_words().end()) {
+      throw UsageError(
+          fmt::format("--view has the unknown word '{}': {}", name,
+                      did_you_mean(name, names, fmt::format("it may have {}", fmt::join(names, ", ")))));
+    }
+    if (word->is_number) {
+      double number = 0;
+      const auto [last, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (error != std::errc() || last != value.data() + value.size() || !std::isfinite(number))
+        throw UsageError(fmt::format("--view has {}: write a number after '{}='", part, name));
+      if (name == "zoom" && !(number > 0))
+        throw UsageError(fmt::format("--view has {}: zoom is above 0", part));
+    } else if (name == "follow") {
+      std::vector<std::string> bodies;
+      for (std::size_t b = 1; b < model.bodies.size(); ++b) bodies.push_back(model.bodies[b].name);
+      if (std::find(bodies.begin(), bodies.end(), value) == bodies.end()) {
+        throw UsageError(fmt::format("--view follows the unknown body '{}': {}", value,
+                                     did_you_mean(value, bodies, name_one_of(bodies.size(), "body"))));
+      }
+    } else if (std::find(word->values.begin(), word->values.end(), value) == word->values.end()) {
+      throw UsageError(
+          fmt::format("--view has {}: {} is one of {}", part, name, fmt::join(word->values, ", ")));
+    }
+  }
+}
 
 constexpr double kTimeSlack = 1e-9;  // [s] times are sums of rounded steps
 
@@ -139,7 +216,9 @@ long export_film(LoadedRecording* loaded, const ExportOptions& o) {
   ExportOptions html = o;
   html.out = folder / "replay.html";
   const long count = export_html(loaded, html);
-  viewer::film_of_html(html.out, "time=0&ui=0&theme=light&adapt=0&" + o.view, o.width, o.height, o.fps,
+  const bool follows = ("&" + o.view).find("&follow=") != std::string::npos;
+  const std::string fit = follows ? "" : "fit=all&";
+  viewer::film_of_html(html.out, "time=0&ui=0&theme=light&adapt=0&" + fit + o.view, o.width, o.height, o.fps,
                        o.out);
   return count;
 }
@@ -172,6 +251,7 @@ int export_recording(const ExportOptions& o) {
   LoadedRecording loaded(o.recording);
   if (!loaded.recording.complete()) tell("note: {}: {}\n", o.recording, loaded.recording.note());
   check_range(o, &loaded.recording);
+  check_view(o.view, loaded.model);
   const long count = kind == ".glb"    ? export_gltf(&loaded, o)
                      : kind == ".html" ? export_html(&loaded, o)
                      : kind == ".png"  ? export_picture(&loaded, o)

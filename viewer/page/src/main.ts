@@ -106,7 +106,7 @@ class Page implements Listener {
     if (!this.source || !this.scene) return;
     if (!this.fitted) {
       this.fitted = true;
-      this.world.fit(frame);
+      this.world.fit(frame, this.hash.get("fit") === "all" ? this.source.frames() ?? [] : []);
       this.world.setTheme(this.dark);
       this.applyHash();
     }
@@ -180,6 +180,7 @@ class Page implements Listener {
         new THREE.Vector3(Math.sin(a) * Math.cos(e), -Math.cos(a) * Math.cos(e), Math.sin(e)).multiplyScalar(distance));
       w.controls.update();
     }
+    if (h.has("follow")) this.panel!.setFollow(h.get("follow")!);
   }
   private setTheme(dark: boolean) {
     this.dark = dark;

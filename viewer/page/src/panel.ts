@@ -62,7 +62,7 @@ export class Panel {
     const camera = this.gui.addFolder("Camera");
     for (const name of ["corner", "front", "side", "top"] as const) camera.add({ go: () => world.preset(name) }, "go").name(name);
     const bodies = ["nothing", ...scene.bodies.slice(1).map((b) => b.name)];
-    camera.add(s, "follow", bodies).name("follow").onChange((name: string) => world.setFollow(bodies.indexOf(name)));
+    camera.add(s, "follow", bodies).name("follow").onChange((name: string) => world.setFollow(Math.max(0, bodies.indexOf(name))));
     camera.add({ go: () => hooks.screenshot() }, "go").name("screenshot");
     this.addSliders(scene);
     if (window.innerWidth < 800) this.gui.close();
@@ -113,6 +113,9 @@ export class Panel {
   }
   setColoring(c: Coloring) {
     this.gui.controllersRecursive().find((x) => x.property === "coloring")?.setValue(c);
+  }
+  setFollow(body: string) {
+    this.gui.controllersRecursive().find((c) => c.property === "follow")?.setValue(body);
   }
   destroy() { this.gui.destroy(); }
 }

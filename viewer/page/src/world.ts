@@ -22,6 +22,8 @@ const ALONE = new THREE.Color(0xadb5bd);
 const ASLEEP = new THREE.Color(0x8a93a3);
 const DEFAULT_GREY = [0.6, 0.6, 0.65];
 
+const MOST_FITTED = 100; // frames of a film that are looked at for where its camera goes
+const FAR = 4; // times its first size that what moves in a film takes up, beyond which the camera goes along
 const STILL_AFTER = 250; // [ms] without a change until the picture is drawn well
 
 function setPose(object: THREE.Object3D, pose: ArrayLike<number>, at = 0) {
@@ -68,6 +70,7 @@ export class World {
   private frame: Frame | null = null;
   private fixed: boolean[] = []; // shapes that never move
   private followed = new THREE.Vector3();
+  private goesAlong = false; // with what moves, in a film
   private byProcessor = false;
   private motionRatio = 1; // pixels drawn for one of the screen while things move
   private motionShadows = true;
@@ -154,8 +157,8 @@ export class World {
     });
   }
 
-  // The first frame tells how large things are and where the camera goes.
-  fit(frame: Frame) {
+  // What moves and all that is drawn, in a frame.
+  private extent(frame: Frame) {
     this.show(frame);
     this.scene.updateMatrixWorld(true);
     const moving = new THREE.Box3();
@@ -164,6 +167,27 @@ export class World {
       const box = this.solids.boxOf(shape);
       all.union(box);
       if (this.message!.shapes[shape].link > 0) moving.union(box);
+    }
+    return { moving, all };
+  }
+
+  // The frame tells how large things are and where the camera goes; with `others`, all of a film, it sees all of it, or,
+  // where things go far, goes along with them.
+  fit(frame: Frame, others: Frame[] = []) {
+    this.goesAlong = false;
+    const { moving, all } = this.extent(frame);
+    const first = moving.getSize(new THREE.Vector3()).length();
+    const film = moving.clone();
+    const stride = Math.ceil(others.length / MOST_FITTED);
+    for (let i = 0; i < others.length; i += stride) film.union(this.extent(others[i]).moving);
+    if (others.length > 0 && !film.isEmpty()) {
+      const far = film.getSize(new THREE.Vector3()).length() > FAR * first;
+      if (!far) moving.copy(film), all.union(film);
+      this.extent(frame);
+      if (far) {
+        this.goesAlong = true;
+        this.followed.copy(this.middle());
+      }
     }
     if (moving.isEmpty()) moving.copy(all);
     if (moving.isEmpty()) moving.setFromCenterAndSize(new THREE.Vector3(0, 0, 0.5), new THREE.Vector3(1, 1, 1));
@@ -211,18 +235,27 @@ export class World {
     this.contacts.show(frame.contacts, this.fixed);
     this.patches.show(frame.patches);
     if (this.coloring === "islands" || this.coloring === "sleeping" || isOfRods(this.coloring) || isOfSurfaces(this.coloring)) this.recolor();
-    if (this.follow > 0) {
-      const p = this.links[this.message!.bodies[this.follow].link].position;
+    if (this.follow > 0 || this.goesAlong) {
+      const p = this.follow > 0 ? this.links[this.message!.bodies[this.follow].link].position : this.middle();
       const shift = p.clone().sub(this.followed);
       this.camera.position.add(shift);
       this.controls.target.add(shift);
+      this.light.place(this.center.add(shift), this.size);
       this.followed.copy(p);
     }
     this.dirty = true;
   }
 
+  // Half of what moves is on either side of it, along each axis: one that falls for ever does not count for more.
+  private middle() {
+    const at = this.links.slice(1).map((link) => link.position);
+    const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
+    return new THREE.Vector3(median(at.map((p) => p.x)), median(at.map((p) => p.y)), median(at.map((p) => p.z)));
+  }
+
   setFollow(body: number) {
     this.follow = body;
+    this.goesAlong = false;
     if (body > 0) {
       this.followed.copy(this.links[this.message!.bodies[body].link].position);
       this.camera.position.add(this.followed.clone().sub(this.controls.target));
