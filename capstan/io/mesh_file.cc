@@ -361,7 +361,6 @@ TriangleMesh finish(Soup* soup, const Vec3& scale) {
     mesh.triangles.push_back(t);
   }
   if (soup->triangles.empty() && soup->vertices.size() >= 4) {
-    soup->notes.push_back({0, "has vertices and no triangles", "their convex hull is taken"});
     try {
       return hull_mesh(soup->vertices);
     } catch (const InputError&) {

@@ -179,7 +179,9 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
                     advice.remedy);
       return;
     }
-    fields->error(*fields->find(key), fmt::format("a sensor is on the unknown {} '{}'", kind, *name),
+    fields->error(*fields->find(key),
+                  fmt::format("a sensor {} the unknown {} '{}'",
+                              std::string_view(key) == kind ? "is on" : "names", kind, *name),
                   did_you_mean(*name, names, name_one_of(names.size(), kind)));
   };
   if (on == "joint") {
@@ -194,14 +196,20 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
   if (on == "frame") reference("site", "site", names_of(scene.sites), &sensor->site);
   const bool has_shape = on == "frame" || on == "contact";
   if (has_shape) reference("shape", "shape", names_of(scene.shapes), &sensor->shape);
-  if (has_shape || on == "body") reference("body", "body", names_of_bodies(scene, nodes), &sensor->body);
+  const bool of_contacts = on == "contact" || sensor->type == SensorType::touch;
+  std::vector<std::string> bodies, and_world;
+  if (has_shape || on == "body" || may_be_relative(sensor->type)) {
+    bodies = and_world = names_of_bodies(scene, nodes);
+    and_world.push_back(kWorld);
+  }
+  if (has_shape || on == "body") reference("body", "body", of_contacts ? and_world : bodies, &sensor->body);
   if (may_be_relative(sensor->type)) {
     reference("relative_site", "site", names_of(scene.sites), &sensor->relative_site);
-    reference("relative_body", "body", names_of_bodies(scene, nodes), &sensor->relative_body);
+    reference("relative_body", "body", and_world, &sensor->relative_body);
     fields->at_most_one({"relative_site", "relative_body"});
   }
-  if (on == "contact" || sensor->type == SensorType::touch) {
-    reference("other_body", "body", names_of_bodies(scene, nodes), &sensor->other_body);
+  if (of_contacts) {
+    reference("other_body", "body", and_world, &sensor->other_body);
     reference("other_shape", "shape", names_of(scene.shapes), &sensor->other_shape);
     fields->at_most_one({"other_body", "other_shape"});
   }

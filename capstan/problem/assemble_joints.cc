@@ -143,7 +143,8 @@ void Assembler::add_terms(ConstraintGroup* group, const Transmission& transmissi
 }
 
 void Assembler::add_tendons() {
-  for (const ModelTendon& tendon : model.tendons) {
+  for (std::size_t t = 0; t < model.tendons.size(); ++t) {
+    const ModelTendon& tendon = model.tendons[t];
     if (!tendon.limits && !(tendon.dry_friction > 0)) continue;
     if (tendon.transmission.terms.empty() || sleeps(tendon.transmission.terms.front().dof)) continue;
     Transmission taken;
@@ -160,12 +161,16 @@ void Assembler::add_tendons() {
         const double phi = sign > 0 ? length - tendon.limits->lower : tendon.limits->upper - length;
         if (!may_reach(phi, speed)) continue;
         ConstraintGroup group = begin_group(1);
+        group.tendon = static_cast<int>(t);
+        group.pull = -sign;
         add_terms(&group, now, sign);
         want_law(group, true, phi);
       }
     }
     if (tendon.dry_friction > 0) {
       ConstraintGroup group = begin_group(1);
+      group.tendon = static_cast<int>(t);
+      group.pull = -1;
       add_terms(&group, now, 1);
       want_law(group, false, tendon.dry_friction);
     }

@@ -36,6 +36,8 @@ struct ConstraintGroup {
   int contact_begin = 0, contact_end = 0;  // contacts of the group; empty when it has scalar laws
   int law_begin = 0;                       // first of num_rows scalar laws
   int constraint = -1;                     // of the model, for reports; -1 for contacts
+  int tendon = -1;                         // of the model, whose limit or dry friction it is
+  double pull = 1;                         // 1: its impulse shortens the tendon, -1: lengthens it
   bool is_patch = false;                   // its contacts are the points of a patch (contacts/patches.h)
   bool operator==(const ConstraintGroup&) const = default;
 };

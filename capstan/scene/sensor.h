@@ -16,6 +16,7 @@ enum class SensorType {
   joint_force,
   tendon_position,
   tendon_velocity,
+  tendon_force,
   actuator_position,
   actuator_velocity,
   actuator_force,
@@ -53,12 +54,13 @@ struct SensorTypeInfo {
   int size;          // numbers; 0: as many as the joint has
   const char* unit;
 };
-inline constexpr std::array<SensorTypeInfo, 33> kSensorTypes = {
+inline constexpr std::array<SensorTypeInfo, 34> kSensorTypes = {
     {{"joint_position", "joint", 0, ""},
      {"joint_velocity", "joint", 0, ""},
      {"joint_force", "joint", 0, ""},
      {"tendon_position", "tendon", 1, ""},
      {"tendon_velocity", "tendon", 1, ""},
+     {"tendon_force", "tendon", 1, ""},
      {"actuator_position", "actuator", 1, ""},
      {"actuator_velocity", "actuator", 1, ""},
      {"actuator_force", "actuator", 1, "N"},

@@ -118,4 +118,14 @@ void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<Patch
   }
 }
 
+double calc_tendon_force(const Workspace& w, int tendon) {
+  double impulse = 0;
+  for (const ConstraintGroup& group : w.problem.groups) {
+    if (group.tendon != tendon) continue;
+    const Vec6 U = w.problem.calc_motion(group, w.v_solved);
+    impulse += group.pull * scalar_impulse(w.problem.laws[group.law_begin], U[0]);
+  }
+  return impulse == 0 ? 0 : impulse / w.problem.dt;
+}
+
 }  // namespace capstan

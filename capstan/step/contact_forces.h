@@ -65,4 +65,7 @@ void sum_contact_forces(const Model& model, const std::vector<ContactForce>& for
 // The patches among these contacts that press, in their order.
 void sum_patch_forces(const std::vector<ContactForce>& forces, std::vector<PatchForce>* patches);
 
+// What the limit and the dry friction of a tendon pull with [N, or N m], mean over the step.
+double calc_tendon_force(const Workspace& workspace, int tendon);
+
 }  // namespace capstan

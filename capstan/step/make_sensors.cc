@@ -98,6 +98,12 @@ struct SensorMaker {
     for (std::size_t t = 0; t < model.tendons.size(); ++t) {
       if (model.tendons[t].name != sensor.tendon) continue;
       e->index = static_cast<int>(t);
+      // That of a sum of joints is what its coefficients make of it.
+      if (!model.tendons[t].path.empty()) {
+        e->unit = e->type == SensorType::tendon_position   ? "m"
+                  : e->type == SensorType::tendon_velocity ? "m/s"
+                                                           : "N";
+      }
       return true;
     }
     return unknown(sensor.tendon, "write the name of a tendon");

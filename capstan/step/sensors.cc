@@ -56,6 +56,7 @@ struct Reader {
   const SensorSet& set;
   const State& state;
   const Input* input;
+  const Workspace* workspace;  // null before the first step
   Kinematics k;
   VecX inputs = calc_actuator_inputs(model, state);
   std::vector<ContactForce> contacts = {};
@@ -119,8 +120,10 @@ struct Reader {
     return result;
   }
 
-  bool is_asleep(int body) const {
-    const int object = model.links[model.bodies[body].link].object;
+  bool is_asleep(int body) const { return is_link_asleep(model.bodies[body].link); }
+
+  bool is_link_asleep(int link) const {
+    const int object = model.links[link].object;
     return object >= 0 && object < static_cast<int>(state.rest.size()) && state.rest[object].is_asleep();
   }
 
@@ -158,6 +161,17 @@ struct Reader {
     }
   }
 
+  // Spring and damper are those of the state, limit and dry friction of the last step.
+  void read_tendon_force(const SensorSet::Entry& e, double* out) const {
+    const ModelTendon& tendon = model.tendons[e.index];
+    const auto& terms = tendon.transmission.terms;
+    if (!terms.empty() && is_link_asleep(model.dofs[terms.front().dof].link)) return;  // what it read last
+    const TransmissionReading r = read_transmission(model, tendon.transmission, state.q, state.v);
+    const double nearest = std::clamp(r.length, tendon.spring_rest.lower, tendon.spring_rest.upper);
+    *out = tendon.stiffness * (r.length - nearest) + tendon.damping * r.rate;
+    if (workspace) *out += calc_tendon_force(*workspace, e.index);
+  }
+
   // Sum of the actuators on each dof of a joint.
   void read_joint_force(const ModelJoint& joint, int size, double* out) const {
     VecX::Map(out, size).setZero();
@@ -187,6 +201,8 @@ struct Reader {
       const TransmissionReading reading =
           read_transmission(model, model.tendons[e.index].transmission, state.q, state.v);
       *out = e.type == SensorType::tendon_position ? reading.length : reading.rate;
+    } else if (e.type == SensorType::tendon_force) {
+      read_tendon_force(e, out);
     } else if (e.type >= SensorType::actuator_position && e.type <= SensorType::actuator_force) {
       const ActuatorReading reading =
           read_actuator(model, model.actuators[e.index], state.q, state.v, inputs[e.index]);
@@ -297,7 +313,7 @@ std::vector<std::pair<std::string, std::string>> SensorSet::columns() const {
 void read_sensors(const Model& model, const SensorSet& sensors, const State& state,
                   const Workspace* workspace, const Input* input, VecX* values) {
   if (values->size() != sensors.size) values->setZero(sensors.size);
-  Reader reader{model, sensors, state, input, Kinematics(model, state)};
+  Reader reader{model, sensors, state, input, workspace, Kinematics(model, state)};
   if (workspace && adds_forces(model)) reader.input = &workspace->acting;
   if (workspace) calc_contact_forces(*workspace, &reader.contacts);
   for (std::size_t i = 0; i < sensors.entries.size(); ++i)

@@ -4,6 +4,9 @@
 //   joint_force                       sum of what actuators exert on each of its dofs, within the joint's
 //                                     effort limit
 //   tendon_position, tendon_velocity  length and its rate
+//   tendon_force                      what its spring, damper, limit and dry friction pull with; what
+//   actuators
+//                                     pull along it is theirs
 //   actuator_position, actuator_velocity, actuator_force
 //                                     length, its rate, and force [N or N m] before the gear, after its
 //                                     clamps (not the joint's effort limit)

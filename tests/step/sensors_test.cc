@@ -248,6 +248,8 @@ sensors:
   - {name: all_on_low, type: contact_force, shape: low_box}
   - {name: high_on_any, type: contact_force, other_shape: high_box}
   - {name: wall, type: contact_force, shape: wall, other_body: low}
+  - {name: on_world, type: contact_force, body: world}
+  - {name: world_on_low, type: touch, body: low, other_body: world}
   - {name: pairs, type: contact_count, body: low, other_shape: ground}
   - {name: none, type: contact_count, body: high, other_shape: ground}
   - {name: pressed, type: touch, body: low, other_body: high}
@@ -276,6 +278,8 @@ sensors:
   expect("all_on_low", {0, 0, 3 * 9.81}, 1e-3);
   expect("high_on_any", {0, 0, -2 * 9.81}, 1e-3);
   expect("wall", Vec3::Zero(), 0);
+  expect("on_world", {0, 0, -5 * 9.81}, 1e-3);
+  EXPECT_NEAR(values["world_on_low"][0], 5 * 9.81, 1e-3);
   EXPECT_EQ(values["pairs"][0], 4);
   EXPECT_EQ(values["none"][0], 0);
   EXPECT_NEAR(values["pressed"][0], 2 * 9.81, 1e-3);
@@ -331,6 +335,47 @@ sensors:
   EXPECT_EQ(read_all(model, scene, state)["slide.joint_force"][0], 5);
 }
 
+// A weight on a string over a pulley that cannot get longer, on an elastic cord, and a block that a string
+// pulls against its friction.
+TEST(Sensors, TensionOfTendons) {
+  const Scene scene = scene_of(R"(options: {dt: 0.002}
+bodies:
+  - name: weight
+    joint: {name: fall, type: prismatic, axis: [0, 0, -1]}
+    inertia: {mass: 3, moments: [0.01, 0.01, 0.01]}
+  - name: bob
+    joint: {name: sink, type: prismatic, axis: [0, 0, -1], damping: 40}
+    inertia: {mass: 2, moments: [0.01, 0.01, 0.01]}
+  - name: sled
+    joint: {name: run, type: prismatic, axis: [1, 0, 0], initial_velocity: 3}
+    inertia: {mass: 1, moments: [0.01, 0.01, 0.01]}
+    sites: [{name: hook, position: [0, 1, 0]}]
+sites: [{name: post, position: [-1, 1, 0]}]
+tendons:
+  - {name: string, joints: {fall: 2}, limits: [-1, 0.5]}
+  - {name: cord, joints: {sink: 1}, stiffness: 500, spring_rest: [-0.1, 0.1]}
+  - {name: brake, path: [{site: post}, {site: hook}], dry_friction: 4}
+sensors:
+  - {name: string, type: tendon_force, tendon: string}
+  - {name: cord, type: tendon_force, tendon: cord}
+  - {name: brake, type: tendon_force, tendon: brake}
+)");
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  EXPECT_EQ(read_all(model, scene, state)["string"][0], 0);
+  for (int i = 0; i < 50; ++i) step(model, step_options(model), {}, &state, &workspace);
+  EXPECT_NEAR(read_all(model, scene, state, &workspace)["brake"][0], 4, 1e-6);  // it slides yet
+  for (int i = 0; i < 2000; ++i) step(model, step_options(model), {}, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace);
+  EXPECT_NEAR(values["string"][0], 3 * 9.81 / 2, 1e-5 * 9.81);  // twice as long as its weight has fallen
+  EXPECT_NEAR(values["cord"][0], 2 * 9.81, 1e-6);
+  EXPECT_NEAR(values["brake"][0], 0, 1e-6);
+  Diagnostics diagnostics;
+  EXPECT_EQ(make_sensors(model, scene, scene.sensors, &diagnostics).columns()[2],
+            std::pair(std::string("brake"), std::string("N")));
+}
+
 TEST(Sensors, KeepForcesInSleep) {
   const Scene scene = scene_of(R"(options: {sleep: true}
 bodies: [{name: b, position: [0, 0, 0.1], joint: free, shape: {type: box, size: [0.2, 0.2, 0.2], mass: 2}}]
@@ -370,8 +415,9 @@ TEST(Sensors, MistakesAreTold) {
             std::string::npos);
   EXPECT_NE(problems("{body: b}").find("a sensor has no type"), std::string::npos);
   EXPECT_NE(problems("{type: contact_force}").find("write 'body: ...' or 'shape: ...'"), std::string::npos);
-  EXPECT_NE(problems("{type: contact_force, body: b, other_shape: x}").find("on the unknown shape 'x'"),
-            std::string::npos);
+  EXPECT_NE(
+      problems("{type: contact_force, body: b, other_shape: x}").find("a sensor names the unknown shape 'x'"),
+      std::string::npos);
   EXPECT_NE(problems("{type: gyro, body: b, relative_body: b}").find("relative_body"), std::string::npos);
   EXPECT_NE(problems("{type: clock, name: c}\n  - {type: clock, name: c}").find("two sensors 'c'"),
             std::string::npos);
