@@ -377,6 +377,40 @@ bodies:
     await page.close();
   },
 
+  async "the camera of a film sees where things get to, or goes along"() {
+    for (const [speed, along] of [[0.3, false], [4, true]]) {
+      writeFileSync(join(folder, "go.yaml"), `capstan: 1
+name: go
+options: {gravity: [0, 0, 0], dt: 0.01, duration: 1}
+bodies:
+  - name: box
+    joint: {type: free, initial_velocity: [${speed}, 0, 0, 0, 0, 0]}
+    shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}
+  - name: post
+    position: [0, 0.2, 0]
+    joint: {type: free, initial_velocity: [${speed}, 0, 0, 0, 0, 0]}
+    shape: {type: box, size: [0.1, 0.1, 0.1], mass: 1}
+`);
+      capstan("run", join(folder, "go.yaml"), "--record", join(folder, "go.capstan"), "--quiet");
+      capstan("export", join(folder, "go.capstan"), join(folder, "go.html"), "--fps", "20");
+      const seen = async (words) => { // at the end, and how large the camera takes the scene to be
+        const page = await open(`file://${join(folder, "go.html")}#ui=0${words}`);
+        await until(page, () => window.capstan?.frame);
+        const result = await page.evaluate(() => {
+          const { world } = window.capstan;
+          window.capstan.seekAndDraw(1);
+          const at = world.links[1].position.clone().project(world.camera);
+          return { inside: Math.max(Math.abs(at.x), Math.abs(at.y)) < 0.9, size: world.size };
+        });
+        await page.close();
+        return result;
+      };
+      const first = await seen(""), all = await seen("&fit=all"), follow = await seen("&follow=box");
+      assert.deepEqual([first.inside, all.inside, follow.inside], [false, true, true]);
+      assert.equal(all.size > 1.2 * first.size, !along);
+    }
+  },
+
   async "pictures and films have the size and the frames that were asked for"() {
     capstan("run", join(folder, "fall.yaml"), "--duration", "0.5", "--record", join(folder, "fall.capstan"), "--quiet");
     const size = ["--width", "321", "--height", "200"];
