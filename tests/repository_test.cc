@@ -136,13 +136,24 @@ Lines wrong_includes(const Lines& order, const std::string& path, const std::str
   return wrong;
 }
 
-// Whether a CMakeLists.txt names the file, as a word outside of comments.
+Lines words_of(const std::string& code) {
+  static const std::regex separator(R"re([\s()"]+)re");
+  return {std::sregex_token_iterator(code.begin(), code.end(), separator, -1), std::sregex_token_iterator()};
+}
+
+// Whether a CMakeLists.txt names the file, as a word outside of comments, or as a name of
+// capstan_tests(folder name...).
 bool names_source(const std::string& cmake, const std::string& file) {
-  for (const std::string& line : split(cmake)) {
-    const std::string code = line.substr(0, line.find('#'));
-    static const std::regex separator(R"re([\s()"]+)re");
-    const std::sregex_token_iterator words(code.begin(), code.end(), separator, -1), end;
-    if (std::find(words, end, file) != end) return true;
+  std::string code;
+  for (const std::string& line : split(cmake)) code += line.substr(0, line.find('#')) + '\n';
+  const Lines words = words_of(code);
+  if (std::find(words.begin(), words.end(), file) != words.end()) return true;
+  static const std::regex list(R"re(capstan_tests\(([^)]*)\))re");
+  for (std::sregex_iterator at(code.begin(), code.end(), list), end; at != end; ++at) {
+    const Lines names = words_of((*at)[1]);
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      if (file == names[0] + '/' + names[i] + "_test.cc") return true;
+    }
   }
   return false;
 }
@@ -184,9 +195,13 @@ TEST(IncludeOrder, RefusesUnknownFoldersAndShortPaths) {
 
 TEST(SourceList, FindsWholeWordsOutsideComments) {
   const std::string cmake =
-      "add_library(capstan\n  base/a.cc\n  # base/b.cc\n)\ncapstan_test(c_test.cc fmt)\n";
+      "add_library(capstan\n  base/a.cc\n  # base/b.cc\n)\ncapstan_test(c_test.cc fmt)\n"
+      "capstan_tests(step d\n  e)\n";
   EXPECT_TRUE(names_source(cmake, "base/a.cc"));
   EXPECT_TRUE(names_source(cmake, "c_test.cc"));
+  EXPECT_TRUE(names_source(cmake, "step/d_test.cc"));
+  EXPECT_TRUE(names_source(cmake, "step/e_test.cc"));
+  EXPECT_FALSE(names_source(cmake, "step/f_test.cc"));
   EXPECT_FALSE(names_source(cmake, "base/b.cc"));
   EXPECT_FALSE(names_source(cmake, "a.cc"));
 }

@@ -138,6 +138,7 @@ bool read_contact(Reader& reader, const XmlElement* element, Sensor* sensor) {
 void read_one(Reader& reader, const XmlElement* element, const Known& known) {
   XmlFiles& xml = reader.xml;
   xml.accept(element);
+  xml.accept_attributes(element, {"name", "cutoff", "noise", "user", "nsample", "interp", "interval"});
   Sensor sensor;
   sensor.where = xml.where(element);
   sensor.type = known.type;
@@ -188,7 +189,6 @@ void read_one(Reader& reader, const XmlElement* element, const Known& known) {
   sensor.cutoff = std::max(0.0, xml.number(element, "cutoff").value_or(0));
   if (known.type == SensorType::frame_quat) sensor.cutoff = 0;  // as in MuJoCo
   xml.not_simulated_unless_zero(element, "delay", "is not simulated");
-  xml.accept_attributes(element, {"noise", "user", "nsample", "interp", "interval"});
   sensor.name = reader.claim_name(Kind::sensor, element, "", XmlFiles::tag(element));
   reader.scene.sensors.push_back(std::move(sensor));
 }

@@ -71,6 +71,13 @@ class Body:
         """[rad/s], world axes, shape [3]."""
         return self._simulation._velocity(self.index)[:3]
 
+    def __setattr__(self, name, value):
+        place = getattr(type(self), name, None)
+        if isinstance(place, property) and place.fset is None:
+            raise AttributeError(f"the {name} of a body is read from the simulation; write sim.q[...] and sim.v[...] of its joint, "
+                                 "or make it a mocap body to lead it")
+        super().__setattr__(name, value)
+
     def __repr__(self):
         return f"<capstan.Body '{self.name}'>"
 

@@ -70,6 +70,8 @@ def test_names_and_views():
     assert q[0] == pytest.approx(0.05)
     body = sim.body("box")
     np.testing.assert_array_equal(body.position, q[:3])
+    with pytest.raises(AttributeError, match=r"write sim\.q\[\.\.\.\]"):
+        body.position = [0, 0, 1]
     np.testing.assert_allclose(body.velocity, [1, 0, -9.81 * 0.05], atol=1e-12)
     np.testing.assert_allclose(body.pose[:3, :3], np.eye(3), atol=1e-12)
     assert body.mass == pytest.approx(2)
