@@ -1,6 +1,5 @@
 // Recordings out to what other programs read.
 #include <fmt/core.h>
-
 #include <fmt/ranges.h>
 
 #include <algorithm>

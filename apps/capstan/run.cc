@@ -153,11 +153,9 @@ void tell_unsettled(const Summary& s) {
   constexpr double kWorthTelling = 0.005;  // of all steps
   if (!(static_cast<double>(s.unsettled) > kWorthTelling * static_cast<double>(s.num_steps))) return;
   fmt::print(
-      "  In {} of {} steps a contact's friction was not what Coulomb's law asks for, by up to {:.0f} % of "
-      "its "
-      "force: bodies wedge\n  each other, or many of them share a load. The log has it as "
-      "friction.violation; "
-      "a smaller '--dt' may help.\n",
+      "  In {} of {} steps a contact's friction was not what Coulomb's law asks for, by up to {:.0f} % of\n"
+      "  its force: bodies wedge each other, or many of them share a load. The log has it as\n"
+      "  friction.violation; a smaller '--dt' may help.\n",
       s.unsettled, s.num_steps, 100 * s.cone_violation);
 }
 

@@ -44,9 +44,8 @@ struct Summary {
   Residual judge;                                 // the largest of all steps, of each number
   StepTimes times;                                // [s] of all steps together
   long not_converged = 0;                         // steps that went on with the best iterate
-  long unsettled =
-      0;  // steps in which friction by Coulomb's law was not found, and how far off it was at most
-  double cone_violation = 0;
+  long unsettled = 0;                             // steps in which Coulomb's friction was not found,
+  double cone_violation = 0;                      // and how far off it was at most
   long out_of_cone = 0;  // steps in which a contact's friction went far beyond mu times its normal force
   struct Turn {
     double angle = 0;  // [rad] in a step
