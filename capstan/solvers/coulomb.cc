@@ -256,8 +256,8 @@ void IslandSolver::solve_with_bounds(const NewtonOptions& options, const NewtonW
   const double cost = evaluate(v, false);
   if (!is_solved(options, options.relative_tolerance, &result)) {
     start_duals(StartDuals::from_laws, nullptr);
-    merit = 0;
-    for (int k = 0; k < v.size(); ++k) merit += std::pow(system.scale[k] * gradient[k], 2);
+    calc_imbalance();
+    merit = imbalance;
     dv.setZero();
     for (Vec6& x : dU) x.setZero();
     for (Vec3& x : contact_dv) x.setZero();
@@ -296,6 +296,7 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
   IslandResult result;
   for (const bool follows : {false, true}) {
     if ((was_left || follows_again) && !follows) continue;
+    if (follows && result.followed_for > 0) break;  // that was a cold start, and would be the same one
     const IslandResult earlier = result;
     if (follows && !was_left) {
       for (std::size_t i = 0; i < n0.size(); ++i) n0[i] = bounds[i].first_n0;
@@ -316,7 +317,8 @@ IslandResult IslandSolver::solve_coulomb(const NewtonOptions& options, const New
     };
     result.cone_violation = measure();
     const bool is_far = result.cone_violation > kFarOut, is_left = !is_exact && !follows && result.converged;
-    if (!is_left && !follows && (!result.converged || is_far)) continue;
+    const bool may_follow = !is_left && !follows && !options.keep_bounds && result.followed_for == 0;
+    if (may_follow && (!result.converged || is_far)) continue;
     polish(options, &result);
     result.cone_violation = measure();
     if (is_left) {

@@ -27,6 +27,7 @@ struct IslandResult {
   bool at_round_off = false;  // steps are tiny and do not reduce the residual any more
   bool has_duals = false;     // the impulses are the duals, not those of the laws at v
   int friction_rounds = 0;
+  int followed_for = 0;  // iterations in which bounds of friction followed
   Followed followed = Followed::no;
   double cone_violation = 0;
 
@@ -35,6 +36,7 @@ struct IslandResult {
     factorizations += earlier.factorizations;
     evaluations += earlier.evaluations;
     friction_rounds += earlier.friction_rounds;
+    followed_for += earlier.followed_for;
   }
 };
 

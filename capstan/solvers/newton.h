@@ -64,6 +64,7 @@ struct NewtonOptions {
   Globalization globalization = Globalization::primal_dual;
   bool rough = false;           // only until large islands are about right, see above
   bool settle_friction = true;  // law coulomb: else islands whose friction is off are left unfinished
+  bool keep_bounds = false;     // law coulomb: go on with the bounds that were found, but settle friction
   int most_worst_rows = 36;  // of the groups of contacts that primal_dual solves apart, at most 36; 0: none
   bool operator==(const NewtonOptions&) const = default;
 };

@@ -125,6 +125,21 @@ void PrimalDual::follow_bounds() {
       [](int, int, int) {});
 }
 
+// What momentum lacks of being balanced, as an energy: with the gradient as it is,
+void PrimalDual::calc_imbalance() {
+  imbalance = 0;
+  for (int k = 0; k < v.size(); ++k) imbalance += std::pow(system.scale[k] * gradient[k], 2);
+}
+
+// or with impulses that are given. None, as a rule; but v* may be another one since they were found.
+void PrimalDual::calc_imbalance_of_duals() {
+  sum_groups<false>([&](auto, int, int at, Vec3* gamma, Mat3*) { *gamma = dual[at].gamma; },
+                    [&](int, int, int k, double*) { return law_dual[k].gamma; });
+  for_each_dof_law([&](const DofLaw& law, int k, int i) { impulse[k] += law.sign * dof_dual[i].gamma; });
+  gradient = momentum - impulse;
+  calc_imbalance();
+}
+
 // Group impulses and Hessians of the laws linearized at their resolvents, as they are at v; the gradient.
 CAPSTAN_FLAT_CLONES void PrimalDual::linearize() {
   sum_groups<true>(
@@ -158,15 +173,12 @@ bool PrimalDual::start_primal_dual(const NewtonWorkspace* known, const IslandRes
     for (Vec6& x : dU) x.setZero();
     for (Vec3& x : contact_dv) x.setZero();
     start_duals(StartDuals::given, known);
-    merit = resolve_duals(0);
+    calc_imbalance_of_duals();
+    merit = resolve_duals(0) + imbalance;
     accept_duals();
     return true;
   }
-  double imbalance = 0;
-  for (int k = 0; k < v.size(); ++k) {
-    const double d = system.scale[k] * gradient[k];
-    imbalance += d * d;
-  }
+  calc_imbalance();
   bool warm = true;
   if (at_v.residual > kSmallResidual) {
     system.calc_motion(system.v_star, &dU, &contact_dv);
@@ -175,7 +187,7 @@ bool PrimalDual::start_primal_dual(const NewtonWorkspace* known, const IslandRes
     v = system.v_star;
     start_duals(StartDuals::zero, nullptr);
     merit = resolve_duals(0);
-    warm = is_warm_start_nearer(imbalance, merit);
+    warm = is_warm_start_nearer(merit);
     if (warm) {
       std::swap(U, dU);
       std::swap(contact_v, contact_dv);
@@ -189,13 +201,14 @@ bool PrimalDual::start_primal_dual(const NewtonWorkspace* known, const IslandRes
     merit = imbalance;
   } else {
     accept_duals();
+    imbalance = 0;
   }
   return warm;
 }
 
 // Both are energies: of the momentum that is not balanced, and the merit. An object counts with at most what
 // free motion gives it in the step, so that a few bodies in collision do not decide for a heap at rest.
-bool PrimalDual::is_warm_start_nearer(double imbalance, double cold) {
+bool PrimalDual::is_warm_start_nearer(double cold) {
   if (imbalance > kTooFar * cold) return false;  // it would send iterates astray
   object_cold.assign(system.num_objects(), 0.0);
   for (int g = 0; g < system.num_groups(); ++g) {
@@ -269,7 +282,7 @@ bool PrimalDual::solve_primal_dual(const NewtonOptions& options, const NewtonWor
     double alpha = 1, best_alpha = 1, best = kInfinity, last = 0;
     for (int k = 0; k < kMaxHalvings; ++k, alpha /= 2) {
       ++result->evaluations;
-      const double trial = resolve_duals(last = alpha);
+      const double trial = resolve_duals(last = alpha) + std::pow(1 - alpha, 2) * imbalance;
       if (trial < best) best = trial, best_alpha = alpha;
       if (k == 0 && trial > std::max(kSettled * size, kGreatStep * merit) &&
           settle_worst_groups(options.most_worst_rows)) {
@@ -281,8 +294,12 @@ bool PrimalDual::solve_primal_dual(const NewtonOptions& options, const NewtonWor
     if (!std::isfinite(best)) return false;
     if (best_alpha != last) resolve_duals(best_alpha);
     accept_duals();
-    if (result->iterations <= num_followed) follow_bounds();
+    if (result->iterations <= num_followed) {
+      follow_bounds();
+      ++result->followed_for;
+    }
     merit = best;
+    imbalance *= std::pow(1 - best_alpha, 2);
     without_progress = merit < 0.5 * least ? 0 : without_progress + 1;
     least = std::min(least, merit);
     v += best_alpha * dv;

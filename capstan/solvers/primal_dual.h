@@ -21,11 +21,14 @@ class PrimalDual : protected Multipliers {
   bool start_primal_dual(const NewtonWorkspace* known, const IslandResult& at_v);
   enum class StartDuals { zero, from_laws, given };
   void start_duals(StartDuals from, const NewtonWorkspace* given);
-  double merit = 0;  // of v and its duals
+  double merit = 0;      // of v and its duals: how far these are from their laws, and
+  double imbalance = 0;  // momentum, which every step takes nearer to its balance, from it
+  void calc_imbalance();
 
  private:
   bool solve_with_last_factor(const NewtonOptions& options, IslandResult* result);
-  bool is_warm_start_nearer(double imbalance, double cold);
+  bool is_warm_start_nearer(double cold);
+  void calc_imbalance_of_duals();
   double resolve_duals(double alpha);
   void accept_duals();
   void follow_bounds();

@@ -252,6 +252,8 @@ void StepRun::balance_momenta(const NewtonOptions& newton, const StageScope& sco
   constexpr int kMostPasses = 8;
   constexpr double kContraction = 0.7;
   if (newton.rough) return;
+  NewtonOptions nearby = newton;
+  nearby.keep_bounds = true;  // v* hardly moves
   double last = kInfinity;
   for (int pass = 0; pass < kMostPasses && !w.touched_trees.empty(); ++pass) {
     w.centered.assign(model.objects.size(), 0);
@@ -272,7 +274,7 @@ void StepRun::balance_momenta(const NewtonOptions& newton, const StageScope& sco
       w.touched_trees.clear();
     }
     reopen_objects(w.problem, w.centered, &w.newton);
-    solve_newton_further(w.problem, newton, scope.threads, &w.newton, &report.solver);
+    solve_newton_further(w.problem, nearby, scope.threads, &w.newton, &report.solver);
     last = most;
   }
 }

@@ -237,6 +237,27 @@ TEST(Newton, WorstGroupsSolvedApartSaveIterations) {
 
 // A rough solve of a large island takes fewer iterations, is near the answer and tells that there is more to
 // do; going on leads to the answer.
+// Free motion of a box on a floor changes a little, as where momentum is balanced (step/solve_contacts.cc):
+// its impulses are those of their laws to the last digit then, and what is wrong is momentum alone.
+TEST(Newton, GoesOnWhereFreeMotionChanges) {
+  for (const ContactLaw law : {ContactLaw::sap, ContactLaw::coulomb}) {
+    test::Simulation run(test::box_on_plane(0.5, 1e6), 0.005, law);
+    run.state.v[3] = 0.5;
+    run.go(0.2);
+    Workspace& w = run.workspace;
+    for (int k = 0; k < run.model.num_velocities(); ++k) {
+      w.motion.v_star[k] += 1e-3;
+      reopen_objects(w.problem, std::vector<char>(run.model.num_objects(), 1), &w.newton);
+      SolverReport report;
+      report.rounds = 1;
+      solve_newton_further(w.problem, run.options.newton, Threads(1), &w.newton, &report);
+      EXPECT_TRUE(report.converged);
+      EXPECT_LE(report.iterations, 4) << "dof " << k << ", law " << static_cast<int>(law);
+      std::printf("dof %d: %d iterations\n", k, report.iterations);
+    }
+  }
+}
+
 TEST(Newton, RoughSolvesGoOn) {
   const Model model = compile(test::falling_heap(80));
   State state = initial_state(model);
