@@ -6,6 +6,7 @@
 #include "capstan/contacts/hits.h"
 #include "capstan/dynamics/objects.h"
 #include "capstan/geometry/collide.h"
+#include "capstan/physics/soft_body.h"
 
 namespace capstan {
 namespace {
@@ -18,8 +19,9 @@ constexpr double kSame = 1 - 1e-9;        // likewise, where a bounce tells one 
 constexpr double kOff = 0.02;  // of the least half width of the smaller shape: what contacts may have wrong
 constexpr double kBent = 1 - 1e-5, kOffBent = 1e-5;  // likewise, where the surface bends
 constexpr double kMostSlack = 0.02;                  // of the least half width of the smaller shape
-constexpr double kGrazing = 2;      // times the slack: what comes nearer by less in a step is slow
-constexpr double kLater = 10;       // times the slack: the way after which another surface has shown itself
+constexpr double kSoftSlack = 0.01;  // of the length of an edge of a soft body: its faces have no thickness
+constexpr double kGrazing = 2;       // times the slack: what comes nearer by less in a step is slow
+constexpr double kLater = 10;        // times the slack: the way after which another surface has shown itself
 constexpr double kShortWay = 0.25;  // of the least half width of the smaller shape: none goes through another
 
 double size_of(const Collider& c) {
@@ -44,11 +46,25 @@ bool is_soft_part(const ModelShape& shape) {
   return shape.part != SurfacePart::none;
 }
 
+// That of a part of the surface of a soft body is the length of its edges.
+double size_of(const ModelShape& shape, const Collider& c) {
+  if (!is_soft_part(shape)) return size_of(c);
+  return c.bounding_radius / (shape.part == SurfacePart::vertex ? kVertexRadius : 0.5);
+}
+
 struct Pair {
   const Model& model;
   int shape_a, shape_b;
   const MovingShape &A, &B;
   bool is_elastic, bounces;
+
+  // Of the smaller shape.
+  double size() const {
+    return std::min(size_of(model.shapes[shape_a], *A.collider), size_of(model.shapes[shape_b], *B.collider));
+  }
+  bool has_soft_part() const {
+    return is_soft_part(model.shapes[shape_a]) || is_soft_part(model.shapes[shape_b]);
+  }
 
   bool are_trees() const {
     const auto is_tree = [&](int shape) {
@@ -86,7 +102,7 @@ struct Pair {
     const auto deepest =
         std::min_element(points->begin() + first, points->end(),
                          [](const auto& x, const auto& y) { return x.distance < y.distance; });
-    const double size = std::min(size_of(*A.collider), size_of(*B.collider));
+    const double size = this->size();
     const double seen = s < 1 ? 0.0 : std::min(0.0, deepest->distance);
     const double cosine = deepest->normal.dot(told.normal);
     // A surface that bends away from what slides along it is not yet where its tangent of now leads.
@@ -109,7 +125,7 @@ struct Pair {
       const double end = c.distance + (1 - s) * c.normal.dot(displacement(B) - displacement(A));
       const Vec3 p = 0.5 * (c.p_A + c.p_B) - shift;
       c.distance = end - calc_opening(A, B, c.normal, p);
-      if (is_soft_part(model.shapes[shape_a]) || is_soft_part(model.shapes[shape_b])) {
+      if (has_soft_part()) {
         c.p_A = c.p_B =
             p;  // on which nodes act, and how much, goes by where a point is along the normal, too
         continue;
@@ -129,8 +145,7 @@ struct Pair {
 // tells. If that is another surface than the points tell, from `first` on, those of then take their place.
 bool goes_over(const Pair& pair, const Told& told, double margin, double slack, std::size_t first,
                std::vector<ContactPoint>* points, Meeting* meeting) {
-  const double size = std::min(size_of(*pair.A.collider), size_of(*pair.B.collider));
-  const double most = std::min(slack, kMostSlack * size);
+  const double most = std::min(slack, kMostSlack * pair.size());
   double closing = 0;
   for (std::size_t i = first; i < points->size(); ++i) {
     const ContactPoint& c = (*points)[i];
@@ -220,8 +235,8 @@ Meeting meet(const Model& model, int shape_a, const MovingShape& A, int shape_b,
   const bool bounces = is_elastic && are_spheres(A, B);
   const Pair pair{model, shape_a, shape_b, A, B, is_elastic, bounces};
   const std::size_t first = points->size();
-  const double size = std::min(size_of(*A.collider), size_of(*B.collider));
-  const double way = way_of(A) + way_of(B);
+  const double size = pair.size(), way = way_of(A) + way_of(B);
+  if (pair.has_soft_part()) slack = std::max(slack, kSoftSlack * size);
   Meeting at_end = pair.linearize(1, margin, told, margin, points);
   if (at_end.kind == Meeting::Kind::none && way < kShortWay * size) return at_end;
   if (at_end.kind == Meeting::Kind::elsewhere && !bounces) {

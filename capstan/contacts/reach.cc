@@ -275,7 +275,6 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
   const double fall = 2 * model.options.gravity.norm() * forecast.dt * forecast.dt;
   const auto grazes = [&](const Hit& hit) {
     return hit.kind == ContactKind::touching && !hit.is_reused && !is_patch(hit) &&
-           !is_soft(model.shapes[hit.shape_a], model.shapes[hit.shape_b]) &&
            hit.near_a + hit.near_b > fall + slack_of(hit, *w);
   };
   if (std::none_of(block->hits.begin(), block->hits.end(),
@@ -288,7 +287,10 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     const std::span<const Hit> old(block->old_hits.data() + found.hit_begin, found.hit_end - found.hit_begin);
     found.hit_begin = static_cast<int>(block->hits.size());
     const bool apart = !old.empty() && std::all_of(old.begin(), old.end(), is_apart);
-    const bool graze = !old.empty() && std::all_of(old.begin(), old.end(), grazes);
+    // A box whose front is flush with an edge touches with some of its points and is apart with others.
+    const bool graze = !old.empty() && !apart && std::all_of(old.begin(), old.end(), [&](const Hit& hit) {
+      return is_apart(hit) || grazes(hit);
+    });
     if (!apart && !graze) {
       const bool patch = !old.empty() && is_patch(old[0]);
       if (!patch || !renew_patch(model, placement, forecast, found, old, id, w)) {
