@@ -121,7 +121,7 @@ double calc_unforeseen(const Model& model, const ColliderPair& pair, const Colli
 bool may_pass(const Model& model, const ColliderPair& pair, const CollisionWorkspace& collision,
               const LateWorkspace& w) {
   const ModelShape &a = model.shapes[collision.shape[pair.a]], &b = model.shapes[collision.shape[pair.b]];
-  if (a.flexible >= 0 || b.flexible >= 0) return false;  // surfaces of soft bodies
+  if (a.part != SurfacePart::none || b.part != SurfacePart::none) return false;
   const double thickness = a.collider.half_box.minCoeff() + b.collider.half_box.minCoeff();
   const LateWorkspace::Way &x = w.ways[pair.a], &y = w.ways[pair.b];
   if (!((y.centre - x.centre).norm() + x.around + y.around > thickness)) return false;

@@ -52,7 +52,7 @@ std::vector<Item> place_shapes(const Model& model, const State& state, double pi
     Item item{&shape, base_color(model, shape),
               tessellate(shape.shape, pixels_per_meter > 0 ? fine : kCoarse)};
     const Transform X_WS = placement.X_WL[shape.link] * shape.X_LS;
-    for (std::size_t k = 0; shape.flexible >= 0 && k < item.facets.vertices.size(); ++k)
+    for (std::size_t k = 0; shape.part == SurfacePart::triangle && k < item.facets.vertices.size(); ++k)
       item.facets.vertices[k] = placement.flexible[shape.flexible].vertex[k];
     for (Vec3& v : item.facets.vertices) v = X_WS * v;
     items.push_back(std::move(item));
@@ -96,7 +96,7 @@ Color base_color(const Model& model, const ModelShape& shape) {
   constexpr std::uint32_t palette[] = {0x4c8ccf, 0xe0a84a, 0x8f79c9, 0xd9717d, 0x5fb3a5,
                                        0xb7c256, 0xcf86b8, 0x7d94a8, 0xe08a5a, 0x6cb86f};
   constexpr int size = static_cast<int>(std::size(palette)), small = 12;
-  if (shape.link == 0 || shape.flexible >= 0 || shape.rgba != ShapeInstance().rgba)
+  if (shape.link == 0 || shape.part != SurfacePart::none || shape.rgba != ShapeInstance().rgba)
     return {shape.rgba[0], shape.rgba[1], shape.rgba[2]};
   const int tree = model.links[shape.link].object;
   const std::uint32_t hex = palette[(model.num_links() > small && tree >= 0 ? tree : shape.link) % size];

@@ -39,6 +39,7 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
   const RodSection& section = spec.section;
   const Vec3 half(0.5 * section.width, 0.5 * section.height, 0);
   const bool is_patch = has_patches(spec, material, *model);
+  model->objects[object].flexible_begin = static_cast<int>(model->flexible_shapes.size());
   for (int i = 0; i < rod->num_edges(); ++i) {
     const double half_length = 0.5 * rod->rest_length(i);
     ShapeInstance shape;
@@ -70,12 +71,17 @@ int add_rod(const std::string& name, std::shared_ptr<const Rod> rod, int materia
       shape.shape = ConvexMesh{mesh};
     }
     add_carrier_shape(object, i, shape, material, model);
+    if (spec.collides && !is_patch && section.type != RodSectionType::ellipse) {
+      model->shapes.back().flexible = static_cast<int>(model->flexible_shapes.size());
+      model->flexible_shapes.push_back(static_cast<int>(model->shapes.size()) - 1);
+    }
     if (!is_patch) continue;
     ModelShape& added = model->shapes.back();
     added.field = make_segment_field(shape.shape);
     added.modulus = model->materials[material].elastic_modulus;
     added.patch_points = section.type == RodSectionType::circle ? kPointsOfRound : kPointsOfFlat;
   }
+  model->objects[object].flexible_end = static_cast<int>(model->flexible_shapes.size());
   if (spec.actuated) {
     const double most = rod->most_natural_factor();
     const auto add = [&](const char* what, Range range) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <set>
 
@@ -137,6 +138,12 @@ Rod::Rod(const RodSpec& spec) : spec_(spec) {
   }
 
   has_held_ = std::any_of(held_.begin(), held_.end(), [](char is) { return is != 0; });
+  int first_tie = std::numeric_limits<int>::max(), last_tie = -1;
+  for (const RodAttachment& a : spec.attachments) {
+    const int at = std::max(a.node, a.edge);
+    first_tie = std::min(first_tie, at), last_tie = std::max(last_tie, at);
+  }
+  is_tied_apart_ = last_tie - first_tie > 1;  // an edge and its node are one place
   const std::vector<std::array<int, 2>> pairs = layout().pairs;
   const auto pair = [&](int a, int b) {
     const std::array<int, 2> sorted = {std::min(a, b), std::max(a, b)};

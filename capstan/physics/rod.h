@@ -97,6 +97,9 @@ class Rod : public Physics {
                    std::span<Vec6> V) const override;
   int calc_point(const ConstVector& q, int carrier, const Vec3& p_W, PointPart* parts) const override;
   Vec3 place_point(const ConstVector& q, int carrier, const Vec3& p_C) const override;
+  // The shape of an edge is as long as the edge: a cord that is stretched has no gaps between its nodes, one
+  // that is hauled in does not press against itself.
+  void bend(const ConstVector& q, int edge, Collider* collider) const override;
   std::uint64_t fingerprint() const override;
   ImpulseSize calc_system(const ObjectStep& step, const ConstVector& v, Vector m, Tangent tangent,
                           BlockMatrix* A) const override;
@@ -119,7 +122,9 @@ class Rod : public Physics {
   bool is_free(int node) const { return held_[4 * node] == 0; }
   // rod_momentum.cc
   NodeMasses masses() const { return {inertia_.data(), 4, 4, num_nodes_}; }
-  bool keeps_momentum(const ObjectStep& step) const { return step.conserves_momentum && !has_held_; }
+  bool keeps_momentum(const ObjectStep& step) const {
+    return step.conserves_momentum && !has_held_ && !is_tied_apart_;
+  }
   SpinKeeper keep_spin(const ObjectStep& step, std::span<const Vec3> swing) const;
   // [edges] or none: a force on the node where an edge ends, its opposite on the other (rod_swing.cc). Of the
   // thread's memory.
@@ -139,8 +144,11 @@ class Rod : public Physics {
   int num_nodes_ = 0;
   double shear_modulus_ = 0;
   VecX inertia_;
-  std::vector<char> held_;           // [dofs]
-  bool has_held_ = false;            // any
+  std::vector<char> held_;  // [dofs]
+  bool has_held_ = false;   // any
+  // By attachments in two places: what it is tied to takes part in its spin. To keep that of its own it would
+  // take from what it carries what swing gives (rod_swing.cc), or tear it off.
+  bool is_tied_apart_ = false;
   std::vector<double> rest_length_;  // [edges]
   std::vector<Vec3> rest_strain_;    // [joints]
   std::vector<int> edge_pair_;       // [edges] of its blocks in ObjectLayout::pairs

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "capstan/base/hash.h"
+#include "capstan/geometry/collider.h"
 #include "capstan/physics/rod.h"
 
 namespace capstan {
@@ -25,6 +26,14 @@ Vec3 Rod::place_point(const ConstVector& q, int i, const Vec3& p_C) const {
   const RodEdge e = edge(q, i);
   const double s = 0.5 + p_C.z() / first_rest_length(i);
   return (1 - s) * node(q, i) + s * node(q, after(i)) + p_C.x() * e.m1 + p_C.y() * e.m2;
+}
+
+void Rod::bend(const ConstVector& q, int i, Collider* collider) const {
+  const double half = 0.5 * (node(q, after(i)) - node(q, i)).norm();
+  collider->size.z() = half;
+  collider->half_box.z() = half + collider->rounding;
+  collider->bounding_radius =
+      collider->type == ColliderType::capsule ? half + collider->rounding : collider->half_box.norm();
 }
 
 double Rod::most_natural_factor() const {

@@ -373,7 +373,7 @@ bool is_leant_on(const Model& model, int link) {
 // Whether a rod is pressed so hard, by impulses of this sum, that the angular momentum which its forces take
 // at the end of the step is many times what it can bear: a cord wound under tension on a drum that turns.
 bool is_wound(const Rod& rod, const Object& object, const VecX& q, double dt, double load) {
-  constexpr double kMostLoad = 1;
+  constexpr double kMostLoad = 0.3;
   const auto own_q = q.segment(object.q_begin, object.num_positions());
   Vec3 moment;
   const double mass = rod.calc_mass(own_q, &moment);

@@ -1,0 +1,180 @@
+// Parcels on belts, in straps and on cords, as an engineer of conveyors tried them.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "capstan/physics/soft_body.h"
+#include "capstan/step/mechanics.h"
+#include "tests/support/contact_simulation.h"
+#include "tests/support/scene_text.h"
+
+namespace capstan::parcels_test {
+namespace {
+
+using test::scene_of;
+using test::Simulation;
+
+constexpr double kSteps[] = {0.001, 0.002, 0.005, 0.01};
+
+// Two cartons whirl about each other on a taut strap, in empty space: v^2 / r = 0.35 g all the time, which
+// the strap of 22 g passes on to 40 kg. It threw them apart, with kilojoules, by what it did to keep its own
+// momentum.
+TEST(Parcels, TwoCartonsWhirlOnAStrap) {
+  const Scene scene = scene_of(R"(
+options: {gravity: [0, 0, 0]}
+bodies:
+  - {name: a, position: [0, 0, 0], joint: {type: free, initial_velocity: [0, 3, 0, 0, 0, 0]},
+     shape: {type: box, size: [0.2, 0.2, 0.2], mass: 20}}
+  - {name: b, position: [1.4, 0, 0], joint: free, shape: {type: box, size: [0.2, 0.2, 0.2], mass: 20}}
+rods:
+  - name: strap
+    line: {from: [0.1, 0, 0], to: [1.3, 0, 0]}
+    edges: 24
+    diameter: 0.005
+    young_modulus: 1e9
+    density: 900
+    damping: {beta: 0.002}
+    attach: [{node: first, body: a, point: [0.1, 0, 0]}, {node: last, body: b, point: [-0.1, 0, 0]}]
+)");
+  for (const double dt : kSteps) {
+    Simulation run(scene, dt, ContactLaw::coulomb);
+    const auto spin = [&] {  // about the centre of mass
+      const Mechanics m = calc_mechanics(run.model, run.state);
+      return m.momentum[2] - cross(m.center_of_mass, Vec3(m.momentum.tail<3>())).z();
+    };
+    const double before = spin(), energy = calc_mechanics(run.model, run.state).total();
+    run.go(1);
+    const double kept = spin() / before, rest = calc_mechanics(run.model, run.state).total() / energy;
+    std::printf("two cartons on a strap, %g ms: %.4f of the angular momentum, %.4f of the energy\n", 1e3 * dt,
+                kept, rest);
+    EXPECT_NEAR(kept, 1, 1e-3) << dt;
+    EXPECT_NEAR(rest, 1, 5e-3) << dt;
+  }
+}
+
+// A rope, a weight, another rope, another weight.
+TEST(Parcels, LoadsHangOneBelowTheOther) {
+  const Scene scene = scene_of(R"(
+bodies:
+  - {name: hook, position: [0, 0, -1], joint: {type: free, initial_velocity: [0.5, 0, 0, 0, 0, 0]},
+     shape: {type: sphere, radius: 0.05, mass: 3, collides: false}}
+  - {name: load, position: [0, 0, -2], joint: free, shape: {type: sphere, radius: 0.05, mass: 40, collides: false}}
+rods:
+  - {name: upper, line: {from: [0, 0, 0], to: [0, 0, -1]}, edges: 12, diameter: 0.006, young_modulus: 5e9,
+     density: 1000, damping: {beta: 0.002}, fixed_nodes: [first], collides: false, attach: [{node: last, body: hook}]}
+  - {name: lower, line: {from: [0, 0, -1], to: [0, 0, -2]}, edges: 12, diameter: 0.006, young_modulus: 5e9,
+     density: 1000, damping: {beta: 0.002}, collides: false,
+     attach: [{node: first, body: hook}, {node: last, body: load}]}
+)");
+  for (const double dt : kSteps) {
+    Simulation run(scene, dt, ContactLaw::coulomb);
+    const double before = calc_mechanics(run.model, run.state).total();
+    run.go(1.5);
+    const double change = calc_mechanics(run.model, run.state).total() - before;
+    std::printf("two loads, %g ms: energy changes by %.3f J\n", 1e3 * dt, change);
+    EXPECT_LT(change, 0.01) << dt;
+    EXPECT_GT(change, -3) << dt;  // the ropes, which stretch by 12 mm and are damped, take the first jolt
+  }
+}
+
+// The front of a box reaches the next belt at the very moment when a step begins, or nearly: some of its
+// points touch the belt's end face then, others are apart from it by round-off.
+TEST(Parcels, ABoxGoesOnToTheNextBelt) {
+  for (const double dt : kSteps) {
+    for (const double start : {0.0, 1e-7, 1e-5, 0.0013}) {
+      Simulation run(scene_of(fmt::format(R"(
+materials: [{{name: default, friction: 0.5}}]
+shapes:
+  - {{name: belt0, type: box, size: [1, 0.6, 0.1], position: [0, 0, -0.05], surface_velocity: [1, 0, 0]}}
+  - {{name: belt1, type: box, size: [1, 0.6, 0.1], position: [1.02, 0, -0.05], surface_velocity: [1, 0, 0]}}
+bodies:
+  - name: carton
+    position: [{}, 0, 0.0401]
+    joint: {{type: free, initial_velocity: [1, 0, 0, 0, 0, 0]}}
+    shape: {{type: box, size: [0.3, 0.2, 0.08], density: 300}}
+)",
+                                          start)),
+                     dt, ContactLaw::coulomb);
+      double slowest = 1;
+      while (run.state.time < 0.7) {
+        run.go(dt);
+        slowest = std::min(slowest, run.state.v[0]);
+      }
+      EXPECT_GT(slowest, 0.99) << "dt " << dt << ", start " << start;
+    }
+  }
+}
+
+// The front of a bag hangs a few micrometres below the level of the next plate, whose end it is not to hit.
+TEST(Parcels, ABagSlidesOverGaps) {
+  for (const double gap : {0.005, 0.02}) {
+    for (const double dt : kSteps) {
+      Simulation run(scene_of(fmt::format(R"(
+materials: [{{name: default, friction: 0}}]
+shapes:
+  - {{name: plate0, type: box, size: [1, 0.6, 0.1], position: [0, 0, -0.05]}}
+  - {{name: plate1, type: box, size: [1, 0.6, 0.1], position: [{}, 0, -0.05]}}
+soft_bodies:
+  - {{name: bag, box: {{size: [0.3, 0.2, 0.08], cells: [5, 4, 2]}}, position: [0.0037, 0, 0.041], young_modulus: 2e5,
+     poisson_ratio: 0.4, density: 300, damping: {{beta: 0.01}}, velocity: [1, 0, 0]}}
+)",
+                                          1 + gap)),
+                     dt, ContactLaw::coulomb);
+      run.go(0.8);
+      const Mechanics m = calc_mechanics(run.model, run.state);
+      const double speed = m.momentum[3] / (300 * 0.3 * 0.2 * 0.08);
+      std::printf("bag, gap of %g mm, %g ms: %.5f m/s\n", 1e3 * gap, 1e3 * dt, speed);
+      EXPECT_NEAR(speed, 1, 0.01) << "dt " << dt;
+    }
+  }
+}
+
+// A ball of 30 mm falls on a cord of 10 mm that is stretched to twice its length: onto a node, between whose
+// edges there was a gap of 100 mm, and beside one.
+TEST(Parcels, AStretchedCordHasNoGaps) {
+  for (const double dt : {0.002, 0.005, 0.01}) {
+    for (const double at : {0.5, 0.525, 0.55}) {
+      Simulation run(scene_of(fmt::format(R"(
+bodies:
+  - {{name: ball, position: [{}, 0, 0.1], joint: free, shape: {{type: sphere, radius: 0.015, mass: 0.02}}}}
+rods:
+  - {{name: cord, line: {{from: [0, 0, 0], to: [1, 0, 0]}}, edges: 10, diameter: 0.01, young_modulus: 1e6, density: 1000,
+     damping: {{alpha: 2, beta: 0.005}}, stretch: 1, fixed_nodes: [first, last]}}
+)",
+                                          at)),
+                     dt, ContactLaw::coulomb);
+      run.go(0.5);
+      EXPECT_GT(run.state.q[2], 0) << "the ball, dropped at " << at << ", dt " << dt;
+    }
+  }
+}
+
+// A rope is hauled in to a third of its length, each edge with it: nothing of it comes to touch anything. At
+// half its length edges and those after the next pressed each other with 1600 N.
+TEST(Parcels, AHoistRopeDoesNotPressItself) {
+  Simulation run(scene_of(R"(
+bodies:
+  - {name: load, position: [0, 0, -1], joint: free, shape: {type: sphere, radius: 0.02, mass: 40, collides: false}}
+rods:
+  - {name: rope, line: {from: [0, 0, 0], to: [0, 0, -1]}, edges: 16, diameter: 0.006, young_modulus: 5e9, density: 1000,
+     damping: {beta: 0.002}, fixed_nodes: [first], actuated: true, attach: [{node: last, body: load}]}
+)"),
+                 0.005, ContactLaw::coulomb);
+  int length = -1;
+  for (std::size_t i = 0; i < run.model.actuators.size(); ++i)
+    if (run.model.actuators[i].name == "rope.length") length = static_cast<int>(i);
+  ASSERT_GE(length, 0);
+  const double start = run.state.q[2];
+  while (run.state.time < 2) {
+    run.state.control[length] = 1 - std::min(1.0, run.state.time) * 2 / 3;
+    run.report = step(run.model, run.options, run.input, &run.state, &run.workspace);
+    ASSERT_EQ(run.report.contacts, 0) << "at " << run.state.time;
+  }
+  EXPECT_NEAR(run.state.q[2] - start, 2.0 / 3, 5e-3);
+}
+
+}  // namespace
+}  // namespace capstan::parcels_test
