@@ -8,6 +8,8 @@
 
 namespace capstan {
 
+struct MovingShape;
+
 // Where a box may be while it goes by `travel`, and as far around as `margin`.
 inline Aabb sweep(const Aabb& box, const Vec3& travel, double margin) {
   return {box.lower + travel.cwiseMin(0) - Vec3::Constant(margin),
@@ -67,6 +69,17 @@ bool drop_covered(const Model& model, int a, const Transform& X_WA, int b, const
 
 // [m] within which two shapes are in contact.
 double margin_of(const Model& model, int a, int b);
+
+// Whether a triangle of a soft body goes along what it is said to go into, and not into it. The front of a
+// bag that slides has its lower edge a little below the level of the floor: along its own normal, which its
+// patch has, that would be a wall. Its patch where the motions end, points from `first` on, tells: what goes
+// into something gets as much nearer to it as it moves along the normal. distance: at the beginning [m].
+bool goes_along(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B, double distance,
+                std::size_t first, const CollisionWorkspace::Block& block);
+// The same of a pair that has a patch at the beginning of the step, its hits, with the velocities of then.
+bool goes_along(const Model& model, const Placement& placement, const Forecast& forecast,
+                const CollisionWorkspace::Found& found, std::span<const CollisionWorkspace::Hit> hits, int id,
+                CollisionWorkspace* w);
 
 // Of the patch of a pair that overlaps, whose hits are `old`, ones of block number `id`: whether the
 // velocities of the beginning make it so much deeper that another one takes its place (patches.h), with hits

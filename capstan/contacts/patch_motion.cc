@@ -17,8 +17,14 @@ using Found = CollisionWorkspace::Found;
 constexpr double kDeeperPatch = 3;
 // What rolls: its patch closes in front and opens behind, by this part of its depth.
 constexpr double kRolling = 0.05;
+constexpr double kAlongSurface =
+    0.5;  // of the motion along a normal: by so much a distance does not change with it
 
 // Shapes that roll, and have no axis about which they could spin within their patch.
+bool is_triangle(const ModelShape& shape) {
+  return shape.part == SurfacePart::triangle;
+}
+
 bool may_roll(const ModelShape& shape) {
   const ColliderType type = shape.collider.type;
   return type == ColliderType::ellipsoid || type == ColliderType::hull || type == ColliderType::mesh ||
@@ -26,6 +32,51 @@ bool may_roll(const ModelShape& shape) {
 }
 
 }  // namespace
+
+bool goes_along(const Model& model, int a, const MovingShape& A, int b, const MovingShape& B, double distance,
+                std::size_t first, const Block& block) {
+  if (is_triangle(model.shapes[a]) == is_triangle(model.shapes[b])) return false;
+  double nearest = kInfinity, opening = 0;
+  for (std::size_t i = first; i < block.points.size(); ++i) {
+    const ContactPoint& c = block.points[i];
+    if (c.distance >= nearest) continue;
+    nearest = c.distance;
+    opening = calc_opening(A, B, c.normal, c.p_A);
+  }
+  return std::abs(nearest - distance) > kAlongSurface * std::abs(opening);
+}
+
+bool goes_along(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
+                std::span<const Hit> hits, int id, CollisionWorkspace* w) {
+  Block* block = &w->blocks[id];
+  const int i = found.pair.a, j = found.pair.b, a = w->shape[i], b = w->shape[j];
+  if (is_triangle(model.shapes[a]) == is_triangle(model.shapes[b])) return false;
+  const auto moving = [&](int shape, int collider) {
+    return moving_shape(model, placement, shape, w->X_WS[collider], forecast.velocity->V, forecast.dt);
+  };
+  const MovingShape A = moving(a, i), B = moving(b, j);
+  double depth = 0, most = 0;
+  for (const Hit& hit : hits) {
+    const ContactPoint& p = block->points[hit.point];
+    depth = std::max(depth, -p.distance);
+    most = std::max(most, std::abs(calc_opening(A, B, p.normal, p.p_A)));
+  }
+  if (!(most > kRolling * depth)) return false;
+  block->scratch.clear();
+  collide(collider_of(model, *w, i), w->X_WS[i], collider_of(model, *w, j), w->X_WS[j], 0, &block->scratch);
+  const auto deepest =
+      std::min_element(block->scratch.begin(), block->scratch.end(),
+                       [](const ContactPoint& x, const ContactPoint& y) { return x.distance < y.distance; });
+  if (deepest == block->scratch.end() ||
+      !is_turned_away(model, a, w->X_WS[i], b, w->X_WS[j], deepest->normal))
+    return false;
+  const std::size_t first = block->points.size(), material = block->materials.size();
+  const bool is_still_there = add_patch_ahead(model, placement, a, A, b, B, false, 0, block);
+  const bool goes = !is_still_there || goes_along(model, a, A, b, B, -depth, first, *block);
+  block->points.resize(first);
+  block->materials.resize(material);
+  return goes;
+}
 
 // The spin of a round shape about its axis moves its material through the patch, and leaves the patch as it
 // is: what closes in front of a wheel and opens behind it is where the patch goes. So that it need not be

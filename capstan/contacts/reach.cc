@@ -293,6 +293,10 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
     });
     if (!apart && !graze) {
       const bool patch = !old.empty() && is_patch(old[0]);
+      if (patch && goes_along(model, placement, forecast, found, old, id, w)) {
+        found.hit_end = static_cast<int>(block->hits.size());
+        continue;
+      }
       if (!patch || !renew_patch(model, placement, forecast, found, old, id, w)) {
         if (patch) keep_patch_of_spin(model, forecast, found, old, id, w);
         block->hits.insert(block->hits.end(), old.begin(), old.end());
@@ -309,6 +313,12 @@ void find_meetings(const Model& model, const Placement& placement, const Forecas
       const int material = static_cast<int>(block->materials.size());
       if (add_patch_ahead(model, placement, a, A, b, B, true, approach_of(found.pair, 0, *w).nearer(),
                           block)) {
+        double distance = kInfinity;
+        for (const Hit& hit : old) distance = std::min(distance, block->points[hit.point].distance);
+        if (goes_along(model, a, A, b, B, distance, point, *block)) {
+          block->points.resize(point);
+          block->materials.resize(material);
+        }
         add_patch_hits(model, a, w->travel[i], b, w->travel[j], id, point, material, ContactKind::met, block);
         found.hit_end = static_cast<int>(block->hits.size());
         continue;

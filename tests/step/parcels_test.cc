@@ -132,6 +132,27 @@ soft_bodies:
   }
 }
 
+// On a smooth floor that is as compliant as the bag: the lower edge of its front is in the floor, and the
+// front's own normal is the way that it goes.
+TEST(Parcels, ABagWithPatchesSlidesOnASmoothFloor) {
+  for (const char* modulus : {"1e6", "1e7"}) {
+    for (const double dt : {0.002, 0.005, 0.01}) {
+      Simulation run(scene_of(fmt::format(R"(
+materials: [{{name: default, friction: 0, contact: patch, elastic_modulus: {}}}]
+shapes: [{{type: box, size: [20, 2, 0.2], position: [8, 0, -0.1]}}]
+soft_bodies:
+  - {{name: bag, box: {{size: [0.3, 0.2, 0.08], cells: [5, 4, 2]}}, position: [0, 0, 0.0401], young_modulus: 5e4,
+     poisson_ratio: 0.4, density: 300, damping: {{beta: 0.02}}, velocity: [3, 0, 0]}}
+)",
+                                          modulus)),
+                     dt, ContactLaw::coulomb);
+      run.go(0.5);
+      const double speed = calc_mechanics(run.model, run.state).momentum[3] / (300 * 0.3 * 0.2 * 0.08);
+      EXPECT_NEAR(speed, 3, 3e-3) << "dt " << dt << ", modulus " << modulus;
+    }
+  }
+}
+
 // A ball of 30 mm falls on a cord of 10 mm that is stretched to twice its length: onto a node, between whose
 // edges there was a gap of 100 mm, and beside one.
 TEST(Parcels, AStretchedCordHasNoGaps) {
