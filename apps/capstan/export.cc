@@ -83,7 +83,7 @@ void check_view(const std::string& view, const Model& model) {
       for (std::size_t b = 1; b < model.bodies.size(); ++b) bodies.push_back(model.bodies[b].name);
       if (std::find(bodies.begin(), bodies.end(), value) == bodies.end()) {
         throw UsageError(fmt::format("--view follows the unknown body '{}': {}", value,
-                                     did_you_mean(value, bodies, name_one_of(bodies.size(), "body"))));
+                                     did_you_mean(value, bodies, name_one_of(bodies, "body"))));
       }
     } else if (std::find(word->values.begin(), word->values.end(), value) == word->values.end()) {
       throw UsageError(

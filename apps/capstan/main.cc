@@ -268,6 +268,22 @@ int refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   return kUsage;
 }
 
+// The first of these words that looks like an option and is none of the command's, and what it may have
+// meant.
+std::string explain_extras(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (!word.starts_with("--") || std::find(names.begin(), names.end(), word) != names.end()) continue;
+    const std::string otherwise = fmt::format("'capstan {} --help' shows all", command.get_name());
+    return fmt::format("'{}' has no option '{}'; {}", command.get_name(), word.substr(0, 40),
+                       did_you_mean(word, names, otherwise));
+  }
+  return "";
+}
+
 // Of "Could not convert: --dt = x", as CLI11 says it.
 std::string explain_conversion(const std::string& text) {
   const auto begin = text.find("--"), equals = text.find(" = ");
@@ -292,6 +308,12 @@ int parse_and_call(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ConversionError& error) {
     fmt::print(stderr, "error: {}\n", explain_conversion(error.what()));
+    return kUsage;
+  } catch (const CLI::ExtrasError& error) {
+    const std::string text =
+        app.get_subcommands().empty() ? "" : explain_extras(*app.get_subcommands().front(), argc, argv);
+    if (text.empty()) return app.exit(error) == 0 ? kOk : kUsage;
+    fmt::print(stderr, "error: {}\n", text);
     return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;

@@ -45,11 +45,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return name.empty() ? otherwise : "did you mean '" + name + "'?";
 }
 
-std::string name_one_of(std::size_t count, const std::string& kind) {
-  if (count == 0) return "the scene has no " + kind + "; add one, or leave this out";
-  if (count == 1) return "write the name of the only " + kind;
+std::string name_one_of(const std::vector<std::string>& names, const std::string& kind) {
+  if (names.empty()) return "the scene has no " + kind + "; add one, or leave this out";
+  if (names.size() == 1) return "write '" + names[0] + "', the only " + kind;
   const std::string plural = kind.ends_with('y') ? kind.substr(0, kind.size() - 1) + "ies" : kind + "s";
-  return "write the name of one of the " + std::to_string(count) + " " + plural;
+  return "write the name of one of the " + std::to_string(names.size()) + " " + plural;
 }
 
 }  // namespace capstan

@@ -19,7 +19,7 @@ std::string closest_name(std::string_view word, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names,
                          std::string otherwise = "");
 
-// Of 3 things of kind "body": "write the name of one of the 3 bodies"; where there are none, that.
-std::string name_one_of(std::size_t count, const std::string& kind);
+// Of 3 things of kind "body": "write the name of one of the 3 bodies"; where there is one, which; none, that.
+std::string name_one_of(const std::vector<std::string>& names, const std::string& kind);
 
 }  // namespace capstan

@@ -104,6 +104,13 @@ bool is_turned_away(const Model& model, int a, const Transform& X_WA, int b, con
   return is_away(a, X_WA, normal) || is_away(b, X_WB, -normal);
 }
 
+bool is_left_to_neighbours(const Model& model, int a, int b, const std::vector<ContactPoint>& points) {
+  if (!is_soft(model.shapes[a], model.shapes[b])) return false;
+  double deepest = 0;
+  for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
+  return deepest < 0 && -deepest <= kPunched * patch_reach(model.shapes[a], model.shapes[b]);
+}
+
 ContactMaterial material_of_punched(const Model& model, int a, int b) {
   ContactMaterial m = combine_materials(model, a, b);
   m.dissipation = std::max(m.dissipation, kPunchedDissipation);

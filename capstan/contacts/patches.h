@@ -46,6 +46,10 @@ inline bool is_soft(const ModelShape& a, const ModelShape& b) {
 // Of the depth of a patch: what is so deep without one went through.
 inline constexpr double kPunched = 0.5;
 
+// Whether parts of soft bodies overlap at these points, those of the end of the step, without a patch: what
+// touches there is the matter of their neighbours, as where they touch already (add_hits()).
+bool is_left_to_neighbours(const Model& model, int a, int b, const std::vector<ContactPoint>& points);
+
 // Of the points of a pair that is too deep for its patch: they push out at 0.02 m/s at most, whatever the
 // materials, for a spring that takes over at such a depth has energy that nobody gave it.
 ContactMaterial material_of_punched(const Model& model, int a, int b);

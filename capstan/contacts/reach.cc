@@ -213,15 +213,6 @@ bool glides_on(const Model& model, const Placement& placement, const Forecast& f
                      [&](const ContactPoint& end) { return end.normal.dot(n) > 0.99; });
 }
 
-// Whether parts of soft bodies overlap at these points, those of the end of the step, without a patch: what
-// touches there is the matter of their neighbours, as where they touch already (add_hits()).
-bool is_left_to_neighbours(const Model& model, int a, int b, const std::vector<ContactPoint>& points) {
-  if (!is_soft(model.shapes[a], model.shapes[b])) return false;
-  double deepest = 0;
-  for (const ContactPoint& point : points) deepest = std::min(deepest, point.distance);
-  return deepest < 0 && -deepest <= kPunched * patch_reach(model.shapes[a], model.shapes[b]);
-}
-
 // [m] how deep the links of a hit may be said to have been in each other.
 double slack_of(const Hit& hit, const CollisionWorkspace& w) {
   constexpr double kSlack = 2;  // of how deep they stand

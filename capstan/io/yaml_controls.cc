@@ -106,7 +106,7 @@ void each_known(YamlFields* fields, const std::string& key, const std::string& k
     } else {
       fields->error(*map->items[i],
                     fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, map->keys[i]),
-                    did_you_mean(map->keys[i], names, name_one_of(names.size(), kind)));
+                    did_you_mean(map->keys[i], names, name_one_of(names, kind)));
     }
   }
 }
@@ -182,7 +182,7 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
     fields->error(*fields->find(key),
                   fmt::format("a sensor {} the unknown {} '{}'",
                               std::string_view(key) == kind ? "is on" : "names", kind, *name),
-                  did_you_mean(*name, names, name_one_of(names.size(), kind)));
+                  did_you_mean(*name, names, name_one_of(names, kind)));
   };
   if (on == "joint") {
     std::vector<std::string> joints;

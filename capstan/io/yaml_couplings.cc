@@ -348,7 +348,7 @@ void each_named(YamlFields* fields, const std::string& key,
 void unknown_name(YamlFields* fields, const YamlNode& node, const std::string& key, const std::string& kind,
                   const std::string& name, const std::vector<std::string>& names) {
   fields->error(node, fmt::format("{} names the unknown {} '{}'", fields->of(key), kind, name),
-                did_you_mean(name, names, name_one_of(names.size(), kind)));
+                did_you_mean(name, names, name_one_of(names, kind)));
 }
 
 }  // namespace

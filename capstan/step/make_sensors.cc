@@ -1,6 +1,8 @@
 // Sensors of a scene, their names resolved.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "capstan/model/inertia.h"
 #include "capstan/step/sensors.h"
 
@@ -94,6 +96,17 @@ struct SensorMaker {
     return true;
   }
 
+  // Whether its force is a torque, on hinges alone.
+  bool turns(const ModelActuator& actuator) const {
+    const Transmission& transmission = actuator.transmission;
+    return !transmission.terms.empty() && transmission.path < 0 &&
+           std::all_of(transmission.terms.begin(), transmission.terms.end(),
+                       [&](const Transmission::Term& term) {
+                         const int joint = model.dofs[term.dof].joint;
+                         return joint >= 0 && model.joints[joint].type == JointType::revolute;
+                       });
+  }
+
   bool on_tendon(SensorSet::Entry* e) const {
     for (std::size_t t = 0; t < model.tendons.size(); ++t) {
       if (model.tendons[t].name != sensor.tendon) continue;
@@ -167,6 +180,8 @@ struct SensorMaker {
     if (on == "tendon") return on_tendon(e);
     if (on == "actuator") {
       e->index = model.find_actuator(sensor.actuator);
+      if (e->index >= 0 && e->type == SensorType::actuator_force && turns(model.actuators[e->index]))
+        e->unit = "N m";
       return e->index >= 0 || unknown(sensor.actuator, "write the name of an actuator");
     }
     if (on == "contact") return on_contacts(e);

@@ -41,7 +41,7 @@ struct Maker {
     if (index < 0) {
       diagnostics.error(
           point.where, fmt::format("the controls at {:g} s name the unknown {} '{}'", point.time, kind, name),
-          did_you_mean(name, names_of(things), name_one_of(things.size(), kind)));
+          did_you_mean(name, names_of(things), name_one_of(names_of(things), kind)));
     }
     return index;
   }

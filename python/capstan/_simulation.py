@@ -437,7 +437,9 @@ def scene_from_dict(content, strict=False):
         if isinstance(x, float):
             if math.isfinite(x):
                 return x
-            raise ValueError(f"a scene holds {x}; give a finite number, or leave it out")
+            if math.isinf(x):  # JSON has none; as YAML writes it
+                return ".inf" if x > 0 else "-.inf"
+            raise ValueError(f"a scene holds {x}; give a number, or leave it out")
         raise TypeError(f"a scene holds a {type(x).__name__}; give dicts, lists, numbers and text")
     # JSON is YAML, and every number keeps its bits. Each line is told by its place in the objects.
     lines, paths = [], []

@@ -82,6 +82,15 @@ TEST(Usage, UnknownCommandsAreNamed) {
   EXPECT_HAS(far.err, "there is no command 'picture'; the commands are: run, ");
 }
 
+TEST(Usage, UnknownOptionsAreNamed) {
+  const Folder folder;
+  const Outcome near = folder.capstan("run clutter --duraton 3"),
+                far = folder.capstan("run clutter --xyzzy=3");
+  EXPECT_EQ(near.code, 64);
+  EXPECT_HAS(near.err, "'run' has no option '--duraton'; did you mean '--duration'?");
+  EXPECT_HAS(far.err, "'run' has no option '--xyzzy'; 'capstan run --help' shows all");
+}
+
 TEST(Usage, UnknownIntegratorSuggestsTheNearest) {
   const Folder folder;
   for (const char* command : {"run", "check"}) {
@@ -288,6 +297,17 @@ bodies: [{name: m, joint: {type: prismatic, axis: [1, 0, 0]}, shape: {type: box,
 actuators: [{name: push, type: torque, joint: m, control: 0.5}]
 sensors: [{name: speed, type: joint_velocity, joint: m}, {name: motor, type: actuator_force, actuator: push}]
 )";
+
+TEST(Controls, TheMotorOfAHingeHasATorque) {
+  const Folder folder;
+  write_text(folder / "hinge.yaml", R"(capstan: 1
+options: {gravity: [0, 0, 0], duration: 0.1}
+bodies: [{name: m, joint: {type: revolute, axis: [0, 0, 1]}, shape: {type: box, size: [1, 1, 1], mass: 2}}]
+actuators: [{name: push, type: torque, joint: m, control: 0.5}]
+sensors: [{name: motor, type: actuator_force, actuator: push}]
+)");
+  EXPECT_HAS(folder.capstan("run hinge.yaml").out, "motor                 0.5 N m");
+}
 
 // 2 kg: from 0 to 4 N in a second, then 4 N: 6 N s in all.
 TEST(Controls, FollowATableAndSensorsTell) {

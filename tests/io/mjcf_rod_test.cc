@@ -94,7 +94,8 @@ TEST_F(Mjcf, PinnedToABodyItIsAttached) {
 
 const std::string kCable =
     "<extension><plugin plugin='mujoco.elasticity.cable'/></extension><worldbody>"
-    "<body name='slider' pos='0.5 0 1'><joint type='slide' axis='1 0 0'/><geom size='.01'/></body>"
+    "<body name='slider' pos='0.5 0 1'><joint type='slide' axis='1 0 0'/><geom size='.01' contype='0' "
+    "conaffinity='0'/></body>"
     "<composite prefix='c' type='cable' curve='s' count='11 1 1' size='0.5' offset='0 0 1' initial='none'>"
     "<plugin plugin='mujoco.elasticity.cable'><config key='twist' value='1e6'/><config key='bend' "
     "value='4e6'/>"

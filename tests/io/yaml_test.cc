@@ -54,9 +54,9 @@ TEST(ClosestName, FindsTyposAndLeavesStrangersAlone) {
   EXPECT_EQ(closest_name("msas", names), "mass");
   EXPECT_EQ(closest_name("friction", names), "");
   EXPECT_EQ(closest_name(std::string(10000, 'm'), names), "");
-  EXPECT_EQ(name_one_of(0, "actuator"), "the scene has no actuator; add one, or leave this out");
-  EXPECT_EQ(name_one_of(1, "body"), "write the name of the only body");
-  EXPECT_EQ(name_one_of(3, "body"), "write the name of one of the 3 bodies");
+  EXPECT_EQ(name_one_of({}, "actuator"), "the scene has no actuator; add one, or leave this out");
+  EXPECT_EQ(name_one_of({"box"}, "body"), "write 'box', the only body");
+  EXPECT_EQ(name_one_of({"a", "b", "c"}, "body"), "write the name of one of the 3 bodies");
 }
 
 TEST(SceneKind, RootElementIsFoundBehindPrologueAndComments) {

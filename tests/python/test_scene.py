@@ -79,6 +79,8 @@ def test_from_plain_objects():
         capstan.scene_from_dict({"capstan": 1, "bodies": {1, 2}})
     with pytest.raises(ValueError):
         capstan.scene_from_dict({"capstan": 1, "options": {"dt": float("nan")}})
+    rigid = capstan.scene_from_dict({"capstan": 1, "materials": [{"name": "m", "elastic_modulus": float("inf")}]})
+    assert "elastic_modulus: .inf" in rigid.to_yaml()
 
 
 def test_scenes_of_scenes():
