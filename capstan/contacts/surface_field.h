@@ -10,8 +10,8 @@
 // stiffness E A / H. Of a triangle's neighbours the normals count alone, so that cells of a curved surface
 // overlap, or leave gaps between them, by (turn of the normal)^2 of their depth.
 //
-// The patch of a triangle has one normal, that of the triangle, for the reason that two convex solids have
-// one (geometry/patch.h): what of it is inclined has its force and stiffness along that. Where two soft
+// The patch of a triangle has one normal, for the reason that two convex solids have one (geometry/patch.h):
+// that of what it touches. What of it is inclined has its force and stiffness along that. Where two soft
 // bodies touch, each pair of their triangles has a patch; together these are the surface of equal pressures.
 #pragma once
 

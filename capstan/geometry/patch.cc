@@ -299,13 +299,36 @@ void share_normal_of_force(PatchWorkspace* w) {
   if (const double size = force.norm(); size > 0) share_normal(force / size, w);
 }
 
-// Of a part: the normal of the triangle whose cell one of the fields is (make_cell_behind()), from a to b.
-// Two triangles have the one half-way between theirs.
+// Of a triangle of a surface that bends and something else, which holds it as its own surface lies: a smooth
+// plane gives it no momentum along itself. That is how the other's pressure changes, on the mean; of the
+// triangle's own, by 1 / depth along its normal n_t, and of the plane s = 0 that is left. The normals point
+// from the triangle to the other if sign is 1.
+void share_normal_of_other(const PatchSide& triangle, const PatchSide& other, double sign,
+                           PatchWorkspace* w) {
+  if (std::isinf(other.modulus)) return share_normal_of_force(w);
+  const double own = triangle.modulus / triangle.field->depth;  // [Pa/m]
+  const Vec3 inward = -own * triangle.X_W.R.col(2);
+  Vec3 sum = Vec3::Zero();
+  for (const PatchPolygon& polygon : w->polygons) {
+    const Vec3 n = sign * polygon.normal;
+    const double g_own = -inward.dot(n), g = polygon.stiffness / polygon.area;
+    if (polygon.is_ahead || !(g_own > g)) continue;
+    const double g_other = 1 / (1 / g - 1 / g_own);
+    // Both pressures change alike in the plane of the polygon.
+    const Vec3 gradient = inward + (g_own + g_other) * n;
+    sum += polygon.area * polygon.pressure * gradient.normalized();
+  }
+  if (const double size = sum.norm(); size > 0) return share_normal(sign / size * sum, w);
+  share_normal_of_force(w);
+}
+
+// Of a part, which is the cell of a triangle in one of the fields (make_cell_behind()). Two triangles have
+// the normal half-way between theirs.
 void share_normal_of_part(const PatchSide& a, const PatchSide& b, PatchWorkspace* w) {
   const auto is_triangle = [](const PressureField& f) { return !f.is_convex && f.list.cells.size() == 1; };
   const Vec3 n_a = a.X_W.R.col(2), n_b = b.X_W.R.col(2);
-  if (!is_triangle(*a.field)) return share_normal(-n_b, w);
-  if (!is_triangle(*b.field)) return share_normal(n_a, w);
+  if (!is_triangle(*b.field)) return share_normal_of_other(a, b, 1, w);
+  if (!is_triangle(*a.field)) return share_normal_of_other(b, a, -1, w);
   const double part = std::min(1.0, (-n_a.dot(n_b) - kLeastFacing) / (kFacing - kLeastFacing));
   if (!(part > 0)) return w->polygons.clear();
   share_normal((n_a - n_b).normalized(), w);

@@ -23,9 +23,12 @@
 // brake it; in fact they move along, and the patch of what slides on a plane does not change. Solids that are
 // not convex may hold each other by their normals, and keep them.
 //
-// Two triangles of surfaces that bend (make_cell_behind()) have N half-way between their normals. They count
-// in full where these are within 60 degrees of opposite, and less and less up to a right angle: what shows
-// the other its side, as at the rim of two blocks on each other, has no force.
+// A triangle of a surface that bends (make_cell_behind()) has for N, with something else, the normal of that,
+// on the mean of the polygons: how its pressure changes. (With that of the triangle a soft ball was braked on
+// a smooth floor, and a tilted block that fell on it moved off by itself.) Two triangles have N half-way
+// between their normals. They count in full where these are within 60 degrees of opposite, and less and less
+// up to a right angle: what shows the other its side, as at the rim of two blocks on each other, has no
+// force.
 //
 // Quadrature. p is linear in a polygon, so one point at the centroid has its force; not its moment, and not
 // the torque of friction when it spins. What a polygon spreads by itself counts: m = the part of the second

