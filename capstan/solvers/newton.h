@@ -19,8 +19,9 @@
 //                      that a hard impact of a large heap takes as many iterations as there are such events.
 //   primal_dual        v and the impulses gamma are iterates of their own right. Each contact's law is
 //                      linearized at the point (u, gamma(u)) of its curve that is nearest to (v, gamma) as
-//                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced;
-//                      alpha halves until the merit sum of rho |u - v|^2, the distance from the curves,
+//                      the mass rho behind the contact measures it (laws/resolve.h). Momentum stays balanced,
+//                      or comes to be: (1 - alpha) of what is missing is left. alpha halves until the merit
+//                      sum of rho |u - v|^2, the distance from the curves, and the missing momentum squared
 //                      falls. At the solution it is Newton's method. The few groups of contacts that are
 //                      farthest from their laws after a step are solved apart, all others being linear, and
 //                      the step is made anew with them (worst_groups.cc): far fewer iterations in heaps. Near

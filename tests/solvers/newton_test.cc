@@ -235,8 +235,6 @@ TEST(Newton, WorstGroupsSolvedApartSaveIterations) {
   }
 }
 
-// A rough solve of a large island takes fewer iterations, is near the answer and tells that there is more to
-// do; going on leads to the answer.
 // Free motion of a box on a floor changes a little, as where momentum is balanced (step/solve_contacts.cc):
 // its impulses are those of their laws to the last digit then, and what is wrong is momentum alone.
 TEST(Newton, GoesOnWhereFreeMotionChanges) {
@@ -253,11 +251,12 @@ TEST(Newton, GoesOnWhereFreeMotionChanges) {
       solve_newton_further(w.problem, run.options.newton, Threads(1), &w.newton, &report);
       EXPECT_TRUE(report.converged);
       EXPECT_LE(report.iterations, 4) << "dof " << k << ", law " << static_cast<int>(law);
-      std::printf("dof %d: %d iterations\n", k, report.iterations);
     }
   }
 }
 
+// A rough solve of a large island takes fewer iterations, is near the answer and tells that there is more to
+// do; going on leads to the answer.
 TEST(Newton, RoughSolvesGoOn) {
   const Model model = compile(test::falling_heap(80));
   State state = initial_state(model);
