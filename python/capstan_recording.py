@@ -44,7 +44,7 @@ class Recording:
     q, v      [frames, positions], [frames, dofs]
     a         [frames, dofs], acceleration in the step that led to a frame
     control   [frames, actuators]; `activation` the same, or [frames, 0] where no actuator has one
-    asleep    [frames, trees], bool; no trees where the run let nothing sleep
+    asleep    [frames, objects], bool: trees, then rods and soft bodies; no objects where the run let nothing sleep
     numbers   {name: [frames]}, what a log has, such as "energy.total"; `units` {name: text}
     complete  False: the run was killed, or the file cut off
 

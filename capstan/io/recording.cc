@@ -90,7 +90,7 @@ RecordingHeader recording_header(const Scene& scene, const Model& model, const s
   h.num_v = model.num_velocities();
   h.num_control = static_cast<int>(model.actuators.size());
   h.num_activation = model.has_activations ? h.num_control : 0;
-  h.num_rest = options.sleep.on ? static_cast<int>(model.trees.size()) : 0;
+  h.num_rest = options.sleep.on ? static_cast<int>(model.num_objects()) : 0;
   h.numbers = log_numbers();
   h.numbers.push_back({"timing", "step.wall_time", "s"});
   h.sensors = logged_sensors(model, scene);
@@ -384,8 +384,9 @@ void Recording::load_chunk(std::size_t chunk) {
 const Model& Recording::model() {
   if (!model_) {
     model_ = std::make_unique<const Model>(recorded_model(header_, recorded_scene(header_)));
-    if (header_.num_rest != 0 && header_.num_rest != std::ssize(model_->trees)) {
-      damaged(kMagicBytes, fmt::format("{} of {} trees may sleep", header_.num_rest, model_->trees.size()));
+    if (header_.num_rest != 0 && header_.num_rest != model_->num_objects()) {
+      damaged(kMagicBytes,
+              fmt::format("{} of {} objects may sleep", header_.num_rest, model_->num_objects()));
     }
     const std::size_t logged = log_numbers().size() + 1;  // then those of sensors
     const std::vector<LogColumn>& numbers = header_.numbers;

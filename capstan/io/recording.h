@@ -64,7 +64,7 @@ struct RecordingHeader {
   double duration = 0;  // [s] that the run was to last
   int num_q = 0, num_v = 0, num_control = 0;
   int num_activation = 0;  // num_control where actuators have activations, else 0
-  int num_rest = 0;        // trees, where the run lets them sleep; else 0, and frames do not tell
+  int num_rest = 0;        // objects, where the run lets them sleep; else 0, and frames do not tell
   bool has_areas = true;   // of contacts; false: versions 5 and 6 of the format, which do not tell them
   std::vector<LogColumn> numbers;  // of the log, step.wall_time, then those of sensors
   SensorSet sensors;               // for who writes; not in the file
@@ -146,7 +146,7 @@ class Recording {
   const std::string& note() const { return note_; }  // what is missing at the end of the file; "" nothing
 
   // Compiled on the first call. From then on every frame is checked to be one of this model: sizes, indices
-  // of shapes, bodies and trees, numbers that are not finite. A fitting checksum says nothing of them.
+  // of shapes, bodies and objects, numbers that are not finite. A fitting checksum says nothing of them.
   const Model& model();
   const RecordedFrame& frame(long index);  // valid until the next call
   long find(double time);                  // the last frame at or before `time`, or the first one

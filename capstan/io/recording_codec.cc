@@ -110,7 +110,7 @@ std::size_t words_of_frame(const RecordingHeader& h) {
          (h.num_rest > 0 ? 1 + 2 * static_cast<std::size_t>(h.num_rest) : 0);
 }
 
-// time, step, hash, q, v, a, control, numbers, and where trees may sleep how many tell and their Rest, as
+// time, step, hash, q, v, a, control, numbers, and where objects may sleep how many tell and their Rest, as
 // 64-bit words.
 void put_words(const RecordingHeader& h, const RecordedFrame& frame, std::uint64_t* w) {
   const auto word = [&w](const auto& x) { *w++ = std::bit_cast<std::uint64_t>(x); };
@@ -125,8 +125,8 @@ void put_words(const RecordingHeader& h, const RecordedFrame& frame, std::uint64
   }
   if (h.num_rest == 0) return;
   word(static_cast<std::uint64_t>(frame.state.rest.size()));
-  for (int t = 0; t < h.num_rest; ++t) {
-    const Rest rest = frame.state.rest.empty() ? Rest{} : frame.state.rest[t];
+  for (int i = 0; i < h.num_rest; ++i) {
+    const Rest rest = frame.state.rest.empty() ? Rest{} : frame.state.rest[i];
     *w++ = static_cast<std::uint64_t>(static_cast<std::uint32_t>(rest.still)) << 32 |
            static_cast<std::uint32_t>(rest.island);
     *w++ = rest.digest;

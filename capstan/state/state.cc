@@ -108,12 +108,12 @@ void advance_activations(const Model& model, double dt, State* state) {
 }
 
 std::string why_unsound(const Model& model, const State& state) {
-  const auto num_trees = static_cast<std::int64_t>(model.objects.size());
+  const auto num_objects = static_cast<std::int64_t>(model.objects.size());
   if (state.q.size() != model.num_positions || state.v.size() != model.num_velocities() ||
       (state.a.size() != 0 && state.a.size() != state.v.size()) ||
       state.control.size() != std::ssize(model.actuators) ||
       state.activation.size() != (model.has_activations ? std::ssize(model.actuators) : 0) ||
-      (!state.rest.empty() && std::ssize(state.rest) != num_trees)) {
+      (!state.rest.empty() && std::ssize(state.rest) != num_objects)) {
     return "it has other sizes than the model";
   }
   if (!std::isfinite(state.time)) return fmt::format("its time is {}", state.time);
@@ -130,9 +130,9 @@ std::string why_unsound(const Model& model, const State& state) {
     if (!(norm > 1e-9) || !std::isfinite(norm)) return fmt::format("it has a quaternion of length {}", norm);
   }
   for (const Rest& rest : state.rest) {
-    if (rest.still < 0 || rest.island < -1 || rest.island >= num_trees) {
-      return fmt::format("a tree of it is at rest for {} steps, in island {} of {}", rest.still, rest.island,
-                         num_trees);
+    if (rest.still < 0 || rest.island < -1 || rest.island >= num_objects) {
+      return fmt::format("an object of it is at rest for {} steps, in island {} of {}", rest.still,
+                         rest.island, num_objects);
     }
   }
   return "";

@@ -9,7 +9,7 @@
 
 namespace capstan {
 
-// How long a tree has been at rest (step/sleep.h).
+// How long an object has been at rest (step/sleep.h).
 struct Rest {
   std::int32_t still = 0;    // steps in a row that it was slow enough to sleep
   std::int32_t island = -1;  // asleep: the lowest tree of the island it sleeps in; awake: -1
@@ -27,7 +27,7 @@ struct State {
   VecX v;                       // velocities
   VecX a = {};                  // acceleration in the last step; empty counts as zero
   VecX control;                 // u of each actuator; stays until changed
-  std::vector<Rest> rest = {};  // [trees]; empty where nothing may sleep
+  std::vector<Rest> rest = {};  // [objects]; empty where nothing may sleep
   VecX activation = {};         // a of each actuator (scene.h); empty where none has one
 };
 

@@ -23,6 +23,8 @@ bodies:
   - {name: block, position: [1, 0, 0], joint: {type: free}, shape: {type: mesh, file: tetra, mass: 1}}
   - {name: arm, position: [2, 0, 1], joint: {name: arm, type: revolute}, shape: {type: box, size: [1, 0.1, 0.1]}}
 actuators: [{name: motor, type: torque, joint: arm}]
+rods: [{name: rope, diameter: 0.01, density: 1000, young_modulus: 1.0e6, edges: 3, line: {from: [3, 0, 1], to: [3.3, 0, 1]}}]
+soft_bodies: [{name: pad, box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, position: [4, 0, 1], density: 1000, young_modulus: 1.0e6}]
 )";
 
 // As RecordingWriter writes it.

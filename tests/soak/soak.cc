@@ -148,8 +148,10 @@ class Soak {
     return scene;
   }
   Scene shipped() {
-    const std::string name = one_of("quadruped.yaml", "humanoid.xml", "arm_reach.yaml", "conveyor.yaml",
-                                    "card_house.yaml", "grasp.yaml", "scissor_lift.yaml");
+    const std::string name =
+        one_of("quadruped.yaml", "humanoid.xml", "arm_reach.yaml", "conveyor.yaml", "card_house.yaml",
+               "grasp.yaml", "scissor_lift.yaml", "rope_over_peg.yaml", "crowned_pulley.yaml",
+               "soft_stack.yaml", "patch_gripper.yaml");
     return read_scene(CAPSTAN_SOURCE_DIR "/scenes/" + name);
   }
 
