@@ -10,9 +10,10 @@
 namespace capstan {
 namespace {
 
-constexpr double kApart = 1e-4;   // of the smaller bounding radius: shapes farther apart do not touch
-constexpr double kSlow = 0.01;    // of the bounding radius: the way of a shape in a step
-constexpr double kLittle = 0.25;  // of what late contacts leave alone: a gap that a guess may have wrong
+constexpr double kApart = 1e-4;      // of the smaller bounding radius: shapes farther apart do not touch
+constexpr double kSlow = 0.01;       // of the bounding radius: the way of a shape in a step
+constexpr double kSameFloor = 0.99;  // cosine of the angle between the normals of what is the same floor
+constexpr double kLittle = 0.25;     // of what late contacts leave alone: a gap that a guess may have wrong
 
 using Entry = WithdrawWorkspace::Entry;
 
@@ -155,24 +156,77 @@ struct Withdrawal {
     });
   }
 
+  // Whether w.points, those of v', are of no surface or of another one, in which the shapes are no deeper
+  // than they may stand in each other (slack) where v' leads: then it is a floor for them, and what they were
+  // told is not a wall.
+  bool goes_over(const Told& told, const MovingShape& A0, const MovingShape& B0, double slack) const {
+    return std::all_of(w.points.begin(), w.points.end(), [&](const ContactPoint& c) {
+      return c.normal.dot(told.normal) < kOtherSurface &&
+             c.distance + calc_opening(A0, B0, c.normal, 0.5 * (c.p_A + c.p_B)) >= -slack;
+    });
+  }
+
+  // w.stands becomes the contacts with which one of the links stands on something else: those of what
+  // touches, and what else bears it. Whether there are any, and none of them has this normal, from a to b, as
+  // well: then that is of the same floor.
+  bool stands_elsewhere(const Entry& pair, int link_a, int link_b, const Vec3& normal) {
+    w.stands.clear();
+    for (int i = 0; i < contacts.size(); ++i) {
+      const int a = contacts.link_a[i], b = contacts.link_b[i];
+      const bool of_a = link_a != 0 && (a == link_a || b == link_a);
+      const bool of_b = link_b != 0 && (a == link_b || b == link_b);
+      if ((!of_a && !of_b) || (contacts.shape_a[i] == pair.shape_a && contacts.shape_b[i] == pair.shape_b) ||
+          (contacts.kind[i] != ContactKind::touching && newton.impulse[i].isZero(0)))
+        continue;
+      const double cosine = normal.dot(contacts.normal[i]);
+      if ((of_a && (a == link_a ? cosine : -cosine) > kSameFloor) ||
+          (of_b && (b == link_b ? cosine : -cosine) > kSameFloor))
+        return false;
+      w.stands.push_back(i);
+    }
+    return !w.stands.empty();
+  }
+
+  // [m] how deep the links stand there where v' leads, at the most.
+  double calc_end_depth(int link_a, const MovingShape& A0, int link_b, const MovingShape& B0) const {
+    const auto way = [&](int link, const Vec3& p) -> Vec3 {
+      if (link == 0) return Vec3::Zero();
+      if (link == link_a) return A0.motion.displacement(p);
+      if (link == link_b) return B0.motion.displacement(p);
+      return link_motion(model, placement, link, late.V[link], late.V[parent_link(model, link)], problem.dt)
+          .displacement(p);
+    };
+    double depth = 0;
+    for (const int i : w.stands) {
+      const Vec3& p = contacts.p_WC[i];
+      const Vec3 opening = way(contacts.link_b[i], p) - way(contacts.link_a[i], p);
+      depth = std::max(depth, -contacts.distance[i] - contacts.normal[i].dot(opening));
+    }
+    return depth;
+  }
+
   bool test(std::span<const Entry> pair) {
     if (is_as_before(pair)) return false;
     const bool acts = std::any_of(pair.begin(), pair.end(), [&](const Entry& entry) {
       return !newton.impulse[entry.contact].isZero(0);
     });
     const int a = pair[0].shape_a, b = pair[0].shape_b;
-    if (!acts || is_slow(a) + is_slow(b) == 2 || touched(a, b)) return false;
+    if (!acts || touched(a, b)) return false;
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
+    double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
+                            link_b == 0 ? 0.0 : collision.stand_depth[link_b]);
+    const Vec3 normal = contacts.normal[pair[0].contact];
     const MovingShape A = moving(a), B = moving(b);
     const double size = std::min(A.collider->bounding_radius, B.collider->bounding_radius);
-    if (end_distance(A, B, &w.scratch) <= kApart * size) return false;
+    const bool is_apart = end_distance(A, B, &w.scratch) > kApart * size;
+    if (is_apart ? is_slow(a) && is_slow(b) : !stands_elsewhere(pair[0], link_a, link_b, normal))
+      return false;
     calc_velocity_without(pair);
     const MovingShape A0 = moving_without(a), B0 = moving_without(b);
+    if (!is_apart) depth = std::max(depth, calc_end_depth(link_a, A0, link_b, B0));
     w.points.clear();
     const double margin = contacts.material[pair[0].contact].margin;
-    const double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
-                                  link_b == 0 ? 0.0 : collision.stand_depth[link_b]);
-    Told told{contacts.normal[pair[0].contact]};
+    Told told{normal};
     for (const Entry& entry : pair)
       told.gap = std::min(
           told.gap, contacts.distance[entry.contact] +
@@ -181,13 +235,14 @@ struct Withdrawal {
     const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
     if (meeting.kind == Meeting::Kind::along) return false;
     if (meeting.is_covered) w.points.clear();
+    if (!is_apart && !goes_over(told, A0, B0, 2 * depth)) return false;
     double gap = kInfinity;
     for (const ContactPoint& c : w.points) {
       gap = std::min(gap, c.distance + calc_opening(A, B, c.normal, c.p_A));
     }
-    if (meeting.kind != Meeting::Kind::none &&
-        (gap <= margin + kLittle * kLateTolerance * size || was_replaced(a, b)))
-      return false;
+    const bool is_little = is_apart && gap <= margin + kLittle * kLateTolerance * size;
+    const bool is_none = meeting.kind == Meeting::Kind::none;
+    if ((!is_none && is_little) || (!(is_none && is_apart) && was_replaced(a, b))) return false;
     // Points take the place of a patch, too.
     const bool was_patch = contacts.material[pair[0].contact].area > 0;
     const ContactMaterial material =

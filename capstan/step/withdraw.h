@@ -6,6 +6,11 @@
 // gamma, and v' is followed. If the shapes do not meet, their contacts are withdrawn; if they meet elsewhere,
 // so that the new contact would leave them apart by more than a little at v, it takes the place of the old
 // ones.
+//
+// What stands on something falls through it in free motion, by g dt^2: a slow box that comes to the next slat
+// of a floor takes its side for a wall then, as it is a shorter way back than up. A contact that brings the
+// shapes together is put to the test, too, where one of them stands on something: if v' leads to another
+// surface of them, no deeper than they stand in others, its contact takes the place of the old one.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
@@ -23,6 +28,7 @@ struct WithdrawWorkspace {
   VecX v;                      // [dofs] the answer that is looked at
   VecX change, v_without;      // [dofs] of one pair, as far as its trees go: A^-1 J^T gamma, v'
   std::vector<ContactPoint> scratch, points;
+  std::vector<int> stands;  // contacts with which the pair's links stand on something
   std::vector<int> groups;  // of the problem, that changed
   // What passed the test before in this step: the answer then, and as many contacts as there were.
   bool has_before = false;
