@@ -404,6 +404,11 @@ ContactMaterial combine_materials(const Model& model, int shape_a, int shape_b) 
     }
   }
   if (m.friction < kLeastFriction) m.friction = 0;
+  // Rods and soft bodies bounce as they yield: an impact would move a node of theirs as if it were alone.
+  const auto is_rigid = [&](const ModelShape& shape) {
+    return shape.link == 0 || model.objects[model.links[shape.link].object].is_tree();
+  };
+  if (!is_rigid(a) || !is_rigid(b)) m.restitution = 0;
   return m;
 }
 

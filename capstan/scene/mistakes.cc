@@ -231,6 +231,30 @@ void examine_turning_friction(const Scene& scene, Diagnostics* diagnostics) {
   }
 }
 
+// What materials say of contact that rods and soft bodies do not have.
+void examine_flexible(const Scene& scene, Diagnostics* diagnostics) {
+  const auto look = [&](const auto& spec, const char* kind, bool turns) {
+    for (const Material& m : scene.materials) {
+      if (m.name != spec.material) continue;
+      const auto tell = [&](const std::string& what, const char* remedy) {
+        diagnostics->warning(
+            spec.where,
+            fmt::format("{} of material '{}' has no effect on {} '{}'", what, m.name, kind, spec.name),
+            remedy);
+      };
+      if (m.restitution > 0)
+        tell("restitution",
+             "it bounces as it yields: less damping lets it bounce more; remove 'restitution'");
+      const bool is_patch = spec.contact.value_or(m.contact) == ContactModel::patch;
+      if (!turns && !is_patch && (m.rolling_friction > 0 || m.torsional_friction > 0))
+        tell(m.rolling_friction > 0 ? "rolling_friction" : "torsional_friction",
+             "at points it turns against nothing: write 'contact: patch', or remove it");
+    }
+  };
+  for (const RodSpec& rod : scene.rods) look(rod, "rod", true);
+  for (const SoftBodySpec& body : scene.soft_bodies) look(body, "soft body", false);
+}
+
 // YAML scenes tell it when they are read, with the line of the key.
 void examine_velocity_limits(const Scene& scene, Diagnostics* diagnostics) {
   int count = 0;
@@ -262,6 +286,7 @@ void find_mistakes(const Scene& scene, double dt, Diagnostics* diagnostics) {
   examine_shapes(scene, diagnostics);
   examine_friction(scene, diagnostics);
   examine_turning_friction(scene, diagnostics);
+  examine_flexible(scene, diagnostics);
   examine_velocity_limits(scene, diagnostics);
 }
 

@@ -31,6 +31,13 @@ std::string block(const std::string& shape) {
   return "bodies: [{name: a, joint: free, shape: {" + shape + "}}]\n";
 }
 
+std::string flexible(const std::string& material, const std::string& contact) {
+  return "materials: [{name: m, elastic_modulus: 1e6, " + material +
+         "}]\nsoft_bodies: [{name: a, box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, "
+         "young_modulus: 1e6, material: m, contact: " +
+         contact + "}]\n";
+}
+
 TEST(Mistakes, AreTold) {
   struct {
     std::string wrong, right, told;
@@ -57,6 +64,10 @@ TEST(Mistakes, AreTold) {
       {hinge(", velocity_limit: 3"), hinge(", damping: 3"), "not enforced"},
       {hinge(", effort_limit: 3"), hinge(", effort_limit: 3", "actuators: [{type: torque, joint: a}]\n"),
        "no actuator acts on it"},
+      {flexible("restitution: 0.5", "point"), flexible("friction: 0.5", "point"),
+       "restitution of material 'm' has"},
+      {flexible("rolling_friction: 0.01", "point"), flexible("rolling_friction: 0.01", "patch"),
+       "rolling_friction of material 'm' has no effect on soft body 'a'"},
   };
   for (const auto& c : cases) {
     EXPECT_NE(findings(c.wrong).find(c.told), std::string::npos) << c.wrong << findings(c.wrong);
