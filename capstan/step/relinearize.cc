@@ -412,8 +412,12 @@ void find_contact_impulses(const Problem& problem, const Contacts& contacts, con
       const bool is_rod = dynamic_cast<const Rod*>(model.objects[block.object].physics.get()) != nullptr;
       if ((!moves || (is_rod && is_leant)) && !f.isZero(0)) (*among_movers)[block.object] = 0;
       if (is_tie && (!is_rod || group.constraint < 0)) (*among_movers)[block.object] = 0;
-      impulses->segment(block.dof_begin, block.size) +=
-          problem.jacobian(group, problem.parts[p]).transpose() * f.head(group.num_rows);
+      const auto J = problem.jacobian(group, problem.parts[p]);
+      for (int k = 0; k < block.size; ++k) {  // a product of matrices of such sizes would allocate
+        double sum = 0;
+        for (int row = 0; row < group.num_rows; ++row) sum += J(row, k) * f[row];
+        (*impulses)[block.dof_begin + k] += sum;
+      }
       (*load)[block.object] += f.norm() / (group.part_end - group.part_begin);
     }
   }

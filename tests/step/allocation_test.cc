@@ -90,6 +90,48 @@ bodies:
   EXPECT_EQ(allocations - before, 0);
 }
 
+// Ropes on the floor, across each other and under a box; a strap on terrain; a rope that a motor's arm
+// holds up.
+TEST(Allocation, RodsThatTouchAllocateNothing) {
+  const char* const scenes[] = {R"(
+shapes: [{type: half_space}]
+bodies: [{name: box, position: [0.1, 0, 0.045], joint: free, shape: {type: box, size: [0.06, 0.06, 0.06], mass: 0.2}}]
+rods:
+  - {name: rope, line: {from: [-0.2, 0, 0.01], to: [0.3, 0, 0.01]}, edges: 12, diameter: 0.01, young_modulus: 1e7, density: 1000, damping: {alpha: 2}}
+  - {name: other, line: {from: [-0.1, -0.2, 0.025], to: [-0.1, 0.2, 0.025]}, edges: 12, diameter: 0.01, young_modulus: 1e6, density: 1000, damping: {alpha: 2}}
+)",
+                                R"(
+shapes: [{type: height_field, size: [1, 0.5], base: 0.1, heights: [[0, 0.01, 0, 0.02], [0, 0, 0, 0], [0.01, 0, 0, 0]]}]
+rods:
+  - {name: strap, line: {from: [-0.2, 0.01, 0.05], to: [0.3, 0, 0.05]}, edges: 12, section: {type: rectangle, width: 0.02, height: 0.005}, young_modulus: 1e7, density: 1000, damping: {alpha: 2}, velocity: [0.1, 0, 0]}
+)",
+                                R"(
+bodies:
+  - name: arm
+    position: [0, 0, 0.3]
+    joint: {name: hinge, type: revolute, axis: [0, -1, 0]}
+    shape: {type: capsule, radius: 0.01, from: [0, 0, 0], to: [0.6, 0, 0], mass: 0.2}
+actuators: [{name: motor, type: pd, joint: hinge, stiffness: 50, damping: 5}]
+rods:
+  - {name: rope, points: [[0.4, -0.15, 0.1], [0.4, -0.015, 0.312], [0.4, 0.015, 0.312], [0.4, 0.15, 0.1]], edges: 16, diameter: 0.004, young_modulus: 1e6, density: 1000, damping: {alpha: 1, beta: 0.01}, rest: straight}
+)"};
+  for (const char* const scene : scenes) {
+    for (const Integrator integrator :
+         {Integrator::semi_implicit, Integrator::implicit_euler, Integrator::midpoint}) {
+      const Model model = compile(test::scene_of(scene));
+      State state = initial_state(model);
+      Workspace workspace = make_workspace(model);
+      const StepOptions options{0.002, integrator};
+      for (int i = 0; i < 1000; ++i) step(model, options, {}, &state, &workspace);
+      const long before = allocations;
+      int contacts = 0;
+      for (int i = 0; i < 50; ++i) contacts += step(model, options, {}, &state, &workspace).contacts;
+      EXPECT_GT(contacts, 0);
+      EXPECT_EQ(allocations - before, 0) << scene << static_cast<int>(integrator);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Scenes, Steps,
                          testing::Combine(testing::Values("humanoid.xml", "arm_hand.xml", "quadruped.yaml",
                                                           "scissor_lift.yaml", "patch_gripper.yaml"),
