@@ -17,9 +17,16 @@
 // take (physics/rod_swing.cc): there normals and arms go less far, by the share s, and 1 - 2 s takes the
 // place of -1.
 //
+// Facets and edges have no curvature K, but a rope that is drawn around them has: its normals are across its
+// direction t, and turn with it, K u = -(n . dt/ds) (u.t) t, told of the joints at both ends of its edge.
+// What holds it, corners of facets, stays where it is while the edge turns about it, so that phi'' has no u.K
+// u.
+//
 // So do free bodies: a drum in space with a cord wound on it would stop. The forces of the rod, at the end of
 // the step, brake it by dt v x F, which the body gets back; where the angular momentum of the rod is kept
 // (step/relinearize.h), it is with that moment.
+#include <algorithm>
+
 #include "capstan/dynamics/motion_batch.h"
 #include "capstan/physics/rod.h"
 #include "capstan/problem/assembler.h"
@@ -29,6 +36,26 @@ namespace {
 
 constexpr double kLargestLean = 0.6;  // [rad] in a step: less and less from half of it on
 constexpr double kOnItsSide = 0.99;   // sine of the angle between normal and axis, from which on it is round
+
+bool is_curved(ColliderType type) {
+  return type == ColliderType::sphere || type == ColliderType::capsule || type == ColliderType::cylinder;
+}
+
+// K u as a rope has it that is drawn around facets, or over an edge: p and u on one of its edges.
+Vec3 calc_followed(const Rod& rod, const Physics::ConstVector& q, int edge, const Vec3& p, const Vec3& n,
+                   const Vec3& u) {
+  const int edges = rod.num_edges(), nodes = rod.num_nodes();
+  const auto along = [&](int i) { return Vec3(Rod::node(q, (i + 1) % nodes) - Rod::node(q, i)); };
+  const double length = along(edge).norm();
+  const Vec3 t = along(edge) / length;
+  const auto bend = [&](int next) {  // away from n at the joint with the edge before or after it [1/m]
+    if (!rod.spec().closed && (next < 0 || next >= edges)) return 0.0;
+    const Vec3 e = along((next + edges) % edges);
+    return (next < edge ? 2 : -2) * n.dot(e) / (e.norm() * (length + e.norm()));
+  };
+  const double s = std::clamp((p - Rod::node(q, edge)).dot(t) / length, 0.0, 1.0);
+  return std::max(0.0, (1 - s) * bend(edge - 1) + s * bend(edge + 1)) * u.dot(t) * t;
+}
 
 }  // namespace
 
@@ -40,7 +67,6 @@ Vec3 Assembler::calc_curving(int shape, int link, const Vec3& p_W, const Vec3& n
   const Transform X_WS = link == 0 ? s.X_LS : motion.placement.X_WL[link] * s.X_LS;
   const Vec3 arm = p_W - X_WS.p, axis = X_WS.R.col(2), along = u - u.dot(normal) * normal;
   if (type == ColliderType::sphere) return along / (arm.norm() + away);
-  if (type != ColliderType::capsule && type != ColliderType::cylinder) return Vec3::Zero();
   const Vec3 across = cross(axis, normal);
   if (across.norm() < kOnItsSide) return Vec3::Zero();
   return along.dot(across) / ((arm - axis.dot(arm) * axis).norm() + away) * across;
@@ -66,19 +92,23 @@ Assembler::Lean Assembler::calc_lean(int i) const {
   const Vec3 n = sign * normal, u = sign * (link_motion(b, p) - link_motion(a, p)).tail<3>();
   const Vec3 turn = link_motion(body, p).head<3>();
   const Vec3 r = body == 0 ? Vec3(Vec3::Zero()) : Vec3(p + radius * n - motion.placement.X_WL[body].p);
-  const Vec3 curving = calc_curving(shape, body, p, n, radius, u), turning = cross(turn, n);
+  const auto q = state.q.segment(object.q_begin, object.num_positions());
+  const bool curved = is_curved(model.shapes[shape].collider.type);
+  const Vec3 curving = curved ? calc_curving(shape, body, p, n, radius, u)
+                              : calc_followed(*rod, q, carrier - object.link_begin, p, n, u);
+  const Vec3 turning = cross(turn, n);
   const Vec3 inward = cross(turn, cross(turn, r));
   // What goes farther round a thin body than that is elsewhere at the end.
   const double angle = dt * Vec3(turning + curving).norm();
   if (!(angle < kLargestLean)) return lean;
   const double told = std::min(1.0, 2 * (1 - angle / kLargestLean));
-  const double share = told * rod->calc_turned_share(state.q.segment(object.q_begin, object.num_positions()),
-                                                     state.v.segment(object.dof_begin, object.num_dofs()),
+  const double share = told * rod->calc_turned_share(q, state.v.segment(object.dof_begin, object.num_dofs()),
                                                      carrier - object.link_begin, dt);
   lean.any = true;
   lean.normal = sign * (n + share * dt * (turning + curving)).normalized();
   lean.gap_rate =
-      told * dt * ((0.5 - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
+      told * dt *
+      (((curved ? 0.5 : 1) - share) * u.dot(curving) + (1 - share) * turning.dot(u) - 0.5 * n.dot(inward));
   if (body != 0) {
     lean.shift = share * dt * (u + cross(turn, r));
     lean.of_sticking = 1 - 2 * share;
