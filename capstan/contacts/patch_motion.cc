@@ -17,14 +17,14 @@ using Found = CollisionWorkspace::Found;
 constexpr double kDeeperPatch = 3;
 // What rolls: its patch closes in front and opens behind, by this part of its depth.
 constexpr double kRolling = 0.05;
-constexpr double kAlongSurface =
-    0.5;  // of the motion along a normal: by so much a distance does not change with it
+// Of the motion along a normal: by so much a distance does not change with it.
+constexpr double kAlongSurface = 0.5;
 
-// Shapes that roll, and have no axis about which they could spin within their patch.
 bool is_triangle(const ModelShape& shape) {
   return shape.part == SurfacePart::triangle;
 }
 
+// Shapes that roll, and have no axis about which they could spin within their patch.
 bool may_roll(const ModelShape& shape) {
   const ColliderType type = shape.collider.type;
   return type == ColliderType::ellipsoid || type == ColliderType::hull || type == ColliderType::mesh ||
@@ -105,8 +105,10 @@ void keep_patch_of_spin(const Model& model, const Forecast& forecast, const Foun
 
 // Patches of a block that the velocities of the beginning make much deeper within the step take the place of
 // those of the beginning (patches.h), and so do those of what rolls: with the arms of the beginning, the
-// force in front of what rolls by v dt in the step would brake it with the moment N v dt. Whether this one's
-// did.
+// force in front of what rolls by v dt in the step would brake it with the moment N v dt. So do those of a
+// triangle of a soft body that comes nearer or goes away: what slides over a roller of radius R by v dt has
+// left the normal of the beginning by v dt / R, and that one would brake it on both sides of the top: in
+// front it closes by more than the surfaces do, behind it opens by more. Whether this one's did.
 bool renew_patch(const Model& model, const Placement& placement, const Forecast& forecast, const Found& found,
                  std::span<const Hit> old, int id, CollisionWorkspace* w) {
   Block* block = &w->blocks[id];
@@ -124,8 +126,10 @@ bool renew_patch(const Model& model, const Placement& placement, const Forecast&
     least = std::min(least, opening);
     most = std::max(most, opening);
   }
+  const bool bends = is_triangle(model.shapes[a]) != is_triangle(model.shapes[b]);
   const bool rolls =
-      most - least > kRolling * depth && (may_roll(model.shapes[a]) || may_roll(model.shapes[b]));
+      bends ? std::max(most, -least) > kRolling * depth
+            : most - least > kRolling * depth && (may_roll(model.shapes[a]) || may_roll(model.shapes[b]));
   if (closing < kDeeperPatch * depth && !rolls) return false;
   const int point = static_cast<int>(block->points.size()),
             material = static_cast<int>(block->materials.size());
