@@ -401,6 +401,16 @@ bool add_late_contacts(const Model& model, const Placement& placement, double dt
     if (has_patch(model.shapes[a], model.shapes[b]) && is_soft(model.shapes[a], model.shapes[b]))
       is_patch = true;
     if (is_patch && -deepest < kLatePatch * patch_reach(model.shapes[a], model.shapes[b])) continue;
+    if (is_patch && start < kInfinity) {
+      // Nor do they tell how deep the pair was by the measure of points. That grows by no more than both go;
+      // where it jumps, it is along another normal (a peak in a wide triangle).
+      w->met.clear();
+      collide(collider_of(model, placement, a), shape_pose(model, placement, a),
+              collider_of(model, placement, b), shape_pose(model, placement, b), 0, &w->met);
+      for (const ContactPoint& point : w->met) start = std::min(start, point.distance);
+      const double most = w->ways[w->pairs[k].a].most + w->ways[w->pairs[k].b].most + tolerance;
+      if (deepest >= start - kLateGrowth * tolerance || deepest < start - most) continue;
+    }
     const ContactMaterial material = combine_materials(model, a, b);
     if (!(start <= material.margin)) {  // apart at the beginning
       const auto moving = [&](int shape) {
