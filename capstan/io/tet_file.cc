@@ -253,7 +253,7 @@ std::shared_ptr<const TetMesh> read_tets(const std::string& path, double scale, 
   if (!is_msh && !is_vtk && !is_vtu) {
     diagnostics->error(
         referrer, fmt::format("'{}' is no mesh of a solid that is known here", path),
-        "give a .msh file of Gmsh, or a .vtk or .vtu file; to fill a surface: gmsh -3 part.stl -o part.msh");
+        "give a .msh file of Gmsh, a .vtk or .vtu file, or the surface of the solid (.stl, .obj)");
     return nullptr;
   }
   std::string content;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capstan/io/fill_surface.h"
 #include "capstan/io/tet_file.h"
 #include "capstan/io/yaml_parts.h"
 #include "capstan/scene/soft_body.h"
@@ -93,7 +94,7 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
     body->error(
         body->node(), fmt::format("{} has no mesh", body->what()),
         "write 'box: {size: [x, y, z]}', 'cylinder: {radius: ..., length: ...}', 'ball: {radius: ...}' or "
-        "'file: part.msh'");
+        "'file: part.msh' (or .stl)");
     return nullptr;
   }
   double scale = 1;
@@ -101,6 +102,11 @@ std::shared_ptr<const TetMesh> read_mesh_of(YamlReader* reader, YamlFields* body
   if (body->has("file")) {
     body->number("scale", &scale, kPositive);
     if (!body->text("file", &file)) return nullptr;
+    if (is_surface_file(file)) {
+      double cell = 0;
+      if (!body->number("cell", &cell, kPositive) && body->has("cell")) return nullptr;
+      return fill_surface(reader->beside(file), scale, cell, body->where("file"), reader->source.diagnostics);
+    }
     return read_tets(reader->beside(file), scale, body->where("file"), reader->source.diagnostics);
   }
   if (const YamlNode* node = body->find("mesh")) return read_inline_tets(*body, *node, "mesh");

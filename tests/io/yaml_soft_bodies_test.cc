@@ -114,7 +114,8 @@ TEST(YamlSoftBodies, TellsMistakesWithTheirLine) {
   has("ball: {radius: 1}\n    fixed: [{ball: {radius: 0.1, centre: [5, 0, 0]}}]", "has no nodes");
   has("ball: {radius: 1}\n    elasticity: rubber", "neo_hookean");
   has("ball: {radius: 1}\n    young: 3", "young");
-  has("file: part.stl", "gmsh -3");
+  has("file: part.stl", "part.stl");
+  has("file: part.png", "the surface of the solid (.stl, .obj)");
   has("file: part.msh", "part.msh");
   has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 0]], tets: [[0, 1, 2, 3]]}", "is flat");
   has("mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1]], tets: [[0, 1, 2, 3]]}", "is inverted");
