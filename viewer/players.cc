@@ -1,9 +1,11 @@
 // The two kinds of player: a live simulation and a recording.
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "capstan/io/output_file.h"
+#include "capstan/model/add_soft_body.h"
 #include "viewer/player.h"
 
 namespace capstan::viewer {
@@ -280,7 +282,7 @@ class LivePlayer : public Player {
       Vec3 moment;
       const double all =
           object.physics->calc_mass(state_.q.segment(object.q_begin, object.num_positions()), &moment);
-      const double own = all / (object.link_end - object.link_begin);
+      const double own = calc_own_mass(link.object, all);
       mass = std::min(all, kPulledPart * own / (omega * options_.dt));
     }
     const Vec3 p = placement_.X_WL[pulled_link_] * pulled_point_;
@@ -292,6 +294,20 @@ class LivePlayer : public Player {
     return {link.body, p, force, Vec3::Zero()};
   }
 
+  // [kg] What a force at a point of a rod or a soft body moves within a step. Of a soft body that is a node
+  // and what its elasticity, implicit in the step, makes of it: k dt^2, k = E t^2 / size of a sheet of
+  // thickness t, but no more than a corner of a rigid body has.
+  double calc_own_mass(int id, double all) const {
+    const Object& object = model_.objects[id];
+    const std::vector<int> soft = find_soft_bodies(model_);
+    if (!std::binary_search(soft.begin(), soft.end(), id)) return all / (object.link_end - object.link_begin);
+    const SoftBody& body = soft_body_of(model_, id);
+    const double node = all / body.num_nodes(), area = body.surface_area(), t = 2 * body.rest_volume() / area;
+    const double k = body.spec().young_modulus * t * t / std::sqrt(area);
+    return 1 / (1 / (node + options_.dt * options_.dt * k) + kRigidCorner / all);
+  }
+
+  static constexpr double kRigidCorner = 4;        // 1/m + r^2/I of the corner of a box, times m, about
   static constexpr double kSlack = 1e-9;           // [s] times are sums of rounded steps
   static constexpr double kMomentSpacing = 0.016;  // [s] at most, but for one step; all that is shown besides
   static constexpr std::size_t kMaxMoments = 3600, kMaxHistoryBytes = std::size_t{100} << 20;
