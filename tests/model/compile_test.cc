@@ -7,6 +7,7 @@
 #include "capstan/math/rotation.h"
 #include "capstan/model/inertia.h"
 #include "capstan/model/model.h"
+#include "capstan/model/with_friction.h"
 #include "capstan/state/state.h"
 #include "tests/support/random_scene.h"
 
@@ -400,6 +401,37 @@ Scene free_bodies(int n) {
 
 // Growth, not speed, is what is held: eight times the bodies may take 24 times as long, 64 would be
 // quadratic.
+TEST(Compile, AnotherFrictionNeedsNoCompiling) {
+  Scene scene;
+  scene.bodies = {make_body("a", kWorld, JointType::free)};
+  ShapeInstance shape;
+  shape.name = "ball";
+  shape.body = "a";
+  shape.shape = Sphere{0.1};
+  shape.material = "wood";
+  scene.shapes = {shape};
+  Material wood;
+  wood.name = "wood";
+  wood.friction = 0.4;
+  wood.friction_tensor = FrictionTensor{};
+  scene.materials = {wood};
+  const Model before = compile(scene);
+  const std::uint64_t fingerprint = before.fingerprint;
+  const Model changed = with_friction(before, 0, 0.7);
+  EXPECT_EQ(changed.materials[0].friction, 0.7);
+  EXPECT_FALSE(changed.materials[0].friction_tensor.has_value());
+  EXPECT_EQ(before.materials[0].friction, 0.4);
+  EXPECT_TRUE(before.materials[0].friction_tensor.has_value());
+  EXPECT_EQ(before.fingerprint, fingerprint);
+  scene.materials[0].friction = 0.7;
+  scene.materials[0].friction_tensor.reset();
+  EXPECT_EQ(changed.fingerprint, compile(scene).fingerprint);
+  EXPECT_NE(changed.fingerprint, fingerprint);
+  // The default material, which the scene does not say.
+  ASSERT_EQ(before.materials[1].name, "default");
+  EXPECT_EQ(with_friction(before, 1, 0.1).materials[1].friction, 0.1);
+}
+
 TEST(Compile, TimeGrowsInProportionToTheScene) {
   const double small = seconds_to_compile(free_bodies(2'500)),
                large = seconds_to_compile(free_bodies(20'000));
