@@ -9,10 +9,15 @@
 
 docs/recordings.md has an example; capstan/io/recording.h and recording_codec.cc describe the bytes.
 """
+from __future__ import annotations
+
+import os
 import struct
 import zlib
+from typing import Any, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 # One contact. point, normal (from a to b) and force (on b) are in the world frame, in m and N; region is 0 where the
 # contact is open, 1 where it sticks, 2 where it slides; distance [m] is negative where the shapes overlap; area [m2] is that
@@ -49,9 +54,36 @@ class Recording:
     complete  False: the run was killed, or the file cut off
 
     What a killed run left is read as far as it goes.
+
+    >>> run = capstan.record("stack", "stack.capstan", 0.1)
+    >>> capstan.Recording("stack.capstan").q.shape == (11, run.q.shape[1])
+    True
     """
 
-    def __init__(self, path):
+    path: str
+    scene: str
+    file: str
+    yaml: str
+    version: str
+    dt: float
+    duration: float
+    meshes: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]]
+    time: npt.NDArray[np.float64]
+    step: npt.NDArray[np.int64]
+    hash: npt.NDArray[np.uint64]
+    q: npt.NDArray[np.float64]
+    v: npt.NDArray[np.float64]
+    a: npt.NDArray[np.float64]
+    control: npt.NDArray[np.float64]
+    activation: npt.NDArray[np.float64]
+    asleep: npt.NDArray[np.bool_]
+    numbers: dict[str, npt.NDArray[np.float64]]
+    units: dict[str, str]
+    complete: bool
+    _contacts: npt.NDArray[np.void]
+    _begin: npt.NDArray[np.int64]
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         with open(path, "rb") as file:
             data = file.read()
         if data[:8] == b"\x89HDF\r\n\x1a\n":
@@ -63,14 +95,14 @@ class Recording:
         except RecordingError as error:
             raise RecordingError(f"{path}: {error}") from None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.time)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<capstan.Recording of '{self.scene}': {len(self)} frames to t = {self.time[-1]:g} s>"
 
-    def contacts(self, frame):
-        """The contacts of the step that led to a frame."""
+    def contacts(self, frame: int) -> npt.NDArray[np.void]:
+        """The contacts of the step that led to a frame: records of dtype CONTACT, which says fields and units, shape [contacts]."""
         frame = range(len(self))[frame]
         return self._contacts[self._begin[frame]:self._begin[frame + 1]]
 
@@ -78,36 +110,36 @@ class Recording:
 class _In:
     """Reads from bytes; what is not there is an error."""
 
-    def __init__(self, data):
+    def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
-    def take(self, count):
+    def take(self, count: int) -> bytes:
         if count < 0 or count > len(self.data) - self.at:
             raise RecordingError("a part of it ends too early")
         self.at += count
         return self.data[self.at - count:self.at]
 
-    def unpack(self, layout):
+    def unpack(self, layout: str) -> tuple[Any, ...]:
         return struct.unpack(layout, self.take(struct.calcsize(layout)))
 
-    def count(self):
-        return self.unpack("<Q")[0]
+    def count(self) -> int:
+        return int(self.unpack("<Q")[0])
 
-    def text(self):
+    def text(self) -> str:
         return self.take(self.count()).decode("utf-8", "replace")
 
-    def array(self, kind, count):
+    def array(self, kind: Any, count: int) -> npt.NDArray[Any]:
         kind = np.dtype(kind)
         return np.frombuffer(self.take(kind.itemsize * count), kind)
 
 
-def _join_planes(data, kind):
+def _join_planes(data: bytes, kind: Any) -> tuple[bytes, np.dtype[Any]]:
     """Bytes of equal rank stand together: byte b of word w is at b * words + w."""
     kind = np.dtype(kind)
     return np.frombuffer(data, np.uint8).reshape(kind.itemsize, -1).T.tobytes(), kind
 
 
-def _chunks(data):
+def _chunks(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
     """(tag, number of frames, raw bytes) of each whole chunk; ends where the file does."""
     at = 8
     while at + _CHUNK.size <= len(data):
@@ -127,12 +159,12 @@ def _chunks(data):
         at += stored
 
 
-def _read_header(content):
+def _read_header(content: bytes) -> tuple[dict[str, Any], tuple[int, ...], np.dtype[np.void]]:
     data = _In(content)
     (version,) = data.unpack("<I")
     if not 4 <= version <= 10:
         raise RecordingError(f"it is of version {version}; this reader knows versions 4 to 10")
-    head = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
+    head: dict[str, Any] = dict(zip(("scene", "file", "version", "yaml"), [data.text() for _ in range(4)]))
     data.unpack("<Q")  # fingerprint of the model
     head["dt"], *_, head["duration"] = data.unpack("<9d")
     if version >= 5:
@@ -148,46 +180,52 @@ def _read_header(content):
     return head, sizes, CONTACT if version >= 7 else _WITHOUT_AREA
 
 
-def _read_frames(content, width, contact):
+def _read_frames(content: bytes, width: int, contact: np.dtype[np.void]) -> tuple[npt.NDArray[Any], ...]:
     """Words [frames, width] as 64 bits each, contacts of all frames, and their counts."""
     data = _In(content)
     n = data.count()
     counts = data.array("<u4", 2 * n).reshape(-1, 2)[:, 0]
     words, kind = _join_planes(data.take(8 * n * width), "<u8")
     changes = np.frombuffer(words, kind).reshape(width, n)  # a word is xor-ed with that of the frame before
-    contacts, kind = _join_planes(data.take(contact.itemsize * int(counts.sum())), contact)
-    contacts = np.frombuffer(contacts, kind)
+    told, kind = _join_planes(data.take(contact.itemsize * int(counts.sum())), contact)
+    contacts = np.frombuffer(told, kind)
     whole = np.zeros(len(contacts), CONTACT)
-    for name in contact.names:
+    for name in contact.names or ():
         whole[name] = contacts[name]
     return np.bitwise_xor.accumulate(changes, axis=1).T, whole, counts
 
 
-def read(path):
+def read(path: str | os.PathLike[str]) -> Recording:
     """The same as Recording(path)."""
     return Recording(path)
 
 
-def _read(path, data):
+def _read(path: str, data: bytes) -> dict[str, Any]:
     chunks = _chunks(data)
-    tag, _, content = next(chunks, (None, 0, b""))
+    tag, _, content = next(chunks, (b"", 0, b""))
     if tag != b"HEAD":
         raise RecordingError("it has no header")
     head, sizes, contact = _read_header(content)
     width = 3 + sum(sizes)
-    words, contacts, counts, complete = [], [], [], False
+    parts_of_words: list[npt.NDArray[Any]] = []
+    contacts: list[npt.NDArray[Any]] = []
+    counts: list[npt.NDArray[Any]] = []
+    complete = False
     for tag, _, content in chunks:
         if tag == b"FRMS":
-            for whole, part in zip((words, contacts, counts), _read_frames(content, width, contact)):
+            for whole, part in zip((parts_of_words, contacts, counts), _read_frames(content, width, contact)):
                 whole.append(part)
         complete = complete or tag == b"INDX"
-    if not words:
+    if not parts_of_words:
         raise RecordingError("it has no frames: the run ended before its first state was written")
-    words = np.concatenate(words)
+    words = np.concatenate(parts_of_words)
     ends = np.cumsum([0, *sizes]) + 3
     parts = [np.ascontiguousarray(words[:, a:b]).view("<f8") for a, b in zip(ends[:6], ends[1:])]
     islands = words[:, ends[6] + 1:ends[7]:2] & 0xffffffff  # -1: awake
-    column = lambda i, kind: np.ascontiguousarray(words[:, i]).view(kind)
+
+    def column(i: int, kind: str) -> npt.NDArray[Any]:
+        return np.ascontiguousarray(words[:, i]).view(kind)
+
     return dict(
         path=path, **head, time=column(0, "<f8"), step=column(1, "<i8"), hash=column(2, "<u8"), q=parts[0], v=parts[1],
         a=parts[2], control=parts[3], activation=parts[4], asleep=islands < 1 << 31,

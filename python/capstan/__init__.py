@@ -15,7 +15,7 @@ for _variable, _place in (("CAPSTAN_SCENES", "scenes"), ("CAPSTAN_VIEWER_PAGE", 
     if _os.path.exists(_path):
         _os.environ.setdefault(_variable, _path)
 
-from . import _pickle
+from . import _pickle, recording
 from ._arrays import CONTACT, CONTACT_PAIR, PATCH, NamedArray, as_wxyz, as_xyzw
 from ._core import (Diagnostic, Joint, Model, Report, Residual, Scene, SolverReport, State, StepTimes,
                     __version__, rigid_models, scene_folder, scenes)
@@ -33,4 +33,11 @@ from .recording import RecordingError
 
 read_recording = Recording
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+# Written out, for type checkers; a test compares it with what is here.
+__all__ = [
+    "Batch", "Body", "CONTACT", "CONTACT_PAIR", "Diagnostic", "Image", "InputError", "InverseKinematics", "Joint", "Mocap",
+    "Model", "NamedArray", "OutputError", "PATCH", "Recording", "RecordingError", "Replay", "Report", "Residual", "Rod",
+    "Rollout", "Scene", "SceneWarning", "Simulation", "SoftBody", "SolverReport", "State", "StepError", "StepTimes",
+    "SweepPoint", "View", "as_wxyz", "as_xyzw", "export", "find_program", "inverse_kinematics", "load", "read_recording",
+    "record", "recording", "rigid_models", "rollout", "scene_folder", "scene_from_dict", "scenes", "sweep", "view",
+]

@@ -1,5 +1,12 @@
 """Arrays with names, and the layouts of record arrays."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
 
 CONTACT = np.dtype([
     ("shape_a", "<i4"), ("shape_b", "<i4"),  # numbers of the model's shapes
@@ -42,63 +49,85 @@ PATCH = np.dtype([
 """A patch of two shapes in a step: what its points do together."""
 
 
-def as_xyzw(quat_wxyz):
-    """Quaternions (w, x, y, z), shape [..., 4], in the order (x, y, z, w) of SciPy and ROS."""
+def as_xyzw(quat_wxyz: npt.ArrayLike) -> Floats:
+    """Quaternions (w, x, y, z), shape [..., 4], without a unit, in the order (x, y, z, w) of SciPy and ROS.
+
+    >>> capstan.as_xyzw([1, 2, 3, 4])
+    array([2., 3., 4., 1.])
+    """
     return np.roll(_quaternions(quat_wxyz), -1, axis=-1)
 
 
-def as_wxyz(quat_xyzw):
-    """Quaternions (x, y, z, w), shape [..., 4], in our order (w, x, y, z)."""
+def as_wxyz(quat_xyzw: npt.ArrayLike) -> Floats:
+    """Quaternions (x, y, z, w), shape [..., 4], without a unit, in our order (w, x, y, z).
+
+    >>> capstan.as_wxyz([2, 3, 4, 1])
+    array([1., 2., 3., 4.])
+    """
     return np.roll(_quaternions(quat_xyzw), 1, axis=-1)
 
 
-def _quaternions(numbers):
-    numbers = np.asarray(numbers, dtype=float)
-    if numbers.ndim == 0 or numbers.shape[-1] != 4:
-        raise ValueError(f"quaternions have 4 numbers; the shape {numbers.shape} was given")
-    return numbers
+def _quaternions(numbers: npt.ArrayLike) -> Floats:
+    array = np.asarray(numbers, dtype=float)
+    if array.ndim == 0 or array.shape[-1] != 4:
+        raise ValueError(f"quaternions have 4 numbers; the shape {array.shape} was given")
+    return array
 
 
-class NamedArray(np.ndarray):
+class NamedArray(np.ndarray[Any, np.dtype[np.float64]]):
     """A view of a simulation's numbers that also takes names: sim.control["push"] = 2, sim.q["arm_1"].
+
+    >>> sim = capstan.load("double_pendulum")
+    >>> sim.q["lower"] = 0.5
+    >>> float(sim.q[1])
+    0.5
 
     What has one number is given as a number, a copy; what has several as a view. All else is as with any numpy array; what is
     computed from it, and parts of it, are plain arrays.
     """
 
-    _places = None
+    _places: Callable[[str], Any] | None = None
 
-    def __array_finalize__(self, other):
+    def __array_finalize__(self, other: Any) -> None:
         self._places = None
 
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        plain = lambda x: x.view(np.ndarray) if isinstance(x, NamedArray) else x
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        def plain(x: Any) -> Any:
+            return x.view(np.ndarray) if isinstance(x, NamedArray) else x
+
         if out is not None:
             options["out"] = tuple(plain(x) for x in out)
         result = getattr(ufunc, method)(*map(plain, inputs), **options)
         return out[0] if out is not None and len(out) == 1 else result
 
-    def _place(self, key):
+    def _place(self, key: Any) -> Any:
         if not isinstance(key, str):
             return key
         if self._places is None:
             raise IndexError("this array has no names")
         return self._places(key)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         place = self._place(key)
         if place is not key and isinstance(place, slice) and place.stop - place.start == 1:
             place = place.start
         return self.view(np.ndarray)[place]
 
-    def __setitem__(self, key, value):
-        self.view(np.ndarray)[self._place(key)] = value
+    def __setitem__(self, key: Any, value: npt.ArrayLike) -> None:  # type: ignore[override]
+        place, plain = self._place(key), self.view(np.ndarray)
+        if isinstance(key, str):
+            part, given = plain[place:place + 1] if isinstance(place, int) else plain[place], np.asarray(value, dtype=float)
+            if given.shape not in ((), (1,), part.shape):
+                raise ValueError(f"'{key}' has {part.size} number{'s' * (part.size > 1)}; the shape {given.shape} was given")
+            part[...] = given
+        else:
+            plain[place] = value
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return np.array, (self.tolist(), np.float64)
 
 
-def named(array, places):
+def named(array: Floats, places: Callable[[str], Any]) -> NamedArray:
     """The array as one that finds places(name)."""
     result = array.view(NamedArray)
     result._places = places

@@ -1,4 +1,6 @@
 """What a function depends on: its source, and that of the user's own code it uses."""
+from __future__ import annotations
+
 import functools
 import hashlib
 import inspect
@@ -7,6 +9,7 @@ import site
 import sys
 import sysconfig
 import types
+from typing import Any, Callable
 
 _PATHS = sysconfig.get_paths()
 # Code of others, which versions of packages tell apart: the standard library, installed packages and this one.
@@ -14,7 +17,7 @@ _FOREIGN = tuple({_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "
                  | set(site.getsitepackages()) | {site.getusersitepackages(), __file__.rsplit("/", 1)[0]})
 
 
-def _is_own(thing):
+def _is_own(thing: Any) -> bool:
     """Whether a function, class or module is the user's."""
     module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", None) or "")
     file = getattr(module, "__file__", None)
@@ -23,14 +26,14 @@ def _is_own(thing):
     return not file.startswith(_FOREIGN)
 
 
-def _source(thing, otherwise=""):
+def _source(thing: Any, otherwise: str = "") -> str:
     try:
         return inspect.getsource(thing)
     except (OSError, TypeError):
         return otherwise
 
 
-def _names(code):
+def _names(code: types.CodeType) -> set[str]:
     """Global names and attributes that code uses, with the functions inside it."""
     names = set(code.co_names)
     for constant in code.co_consts:
@@ -40,10 +43,11 @@ def _names(code):
 
 
 class _Collector:
-    def __init__(self):
-        self.seen, self.parts = set(), []
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.parts: list[str] = []
 
-    def add(self, name, thing):
+    def add(self, name: str, thing: Any) -> None:
         """Functions and classes by their source, all else by its value."""
         if isinstance(thing, types.MethodType):
             self.add(name, thing.__self__)
@@ -64,7 +68,7 @@ class _Collector:
         elif not isinstance(thing, (types.ModuleType, types.BuiltinFunctionType)):
             self.add_value(name, thing)
 
-    def add_function(self, name, function):
+    def add_function(self, name: str, function: types.FunctionType) -> None:
         if not _is_own(function):
             self.parts.append(f"{name}: {function.__module__}.{function.__qualname__}")
             return
@@ -87,7 +91,7 @@ class _Collector:
                 for attribute in sorted(names & set(vars(thing))):
                     self.add(f"{used}.{attribute}", vars(thing)[attribute])
 
-    def add_class(self, name, cls):
+    def add_class(self, name: str, cls: type) -> None:
         if not _is_own(cls):
             self.parts.append(f"{name}: {cls.__module__}.{cls.__qualname__}")
             return
@@ -102,7 +106,7 @@ class _Collector:
                     if part is not None:
                         self.add(f"{name}.{attribute}", part)
 
-    def add_value(self, name, value):
+    def add_value(self, name: str, value: Any) -> None:
         if _is_own(type(value)):
             self.add(name, type(value))
         if isinstance(value, (tuple, list)) and any(callable(x) for x in value):
@@ -116,7 +120,7 @@ class _Collector:
         self.parts.append(f"{name}: {text}")
 
 
-def code_of(function):
+def code_of(function: Callable[..., Any]) -> str:
     """Hash of the source of a function and of all functions, classes and constants of the user that it uses."""
     collector = _Collector()
     collector.add(getattr(function, "__qualname__", type(function).__qualname__), function)

@@ -1,18 +1,32 @@
 """Errors of Capstan. The module _core raises them with the library's messages."""
+from __future__ import annotations
+
 import os
 import re
 import sys
 import threading
 import warnings
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
+
+if TYPE_CHECKING:
+    from ._core import Diagnostic, Report
 
 
 class InputError(ValueError):
     """An input cannot be used: a scene, a saved state, a recording. str() has every problem that was found, with
-    file, line and remedy; `diagnostics` is a list of Diagnostic with the same in parts."""
+    file, line and remedy; `diagnostics` is a list of Diagnostic with the same in parts.
 
-    def __init__(self, text, diagnostics=()):
+    >>> try:
+    ...     capstan.Scene.from_string("capstan: 1\\nbodies: [{name: a, joint: {type: hinge}}]")
+    ... except capstan.InputError as error:
+    ...     print(error.diagnostics[0].line)
+    2
+    """
+
+    def __init__(self, text: str, diagnostics: Iterable[Diagnostic] = ()) -> None:
         super().__init__(text)
-        self.diagnostics = list(diagnostics)
+        self.diagnostics: list[Diagnostic] = list(diagnostics)
 
 
 class SceneWarning(UserWarning):
@@ -25,20 +39,20 @@ class Places:
 
     _now = threading.local()
 
-    def __init__(self, paths):
+    def __init__(self, paths: Sequence[str]) -> None:
         self.paths = paths
 
     @classmethod
-    def name(cls, text):
+    def name(cls, text: str) -> str:
         paths = getattr(cls._now, "paths", None)
         if paths is None:
             return text
         return re.sub(r"<string>:(\d+)", lambda m: paths[int(m[1]) - 1] or "the scene", text)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._now.paths = self.paths
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         try:
             if isinstance(error, InputError):
                 raise InputError(self.name(str(error)), error.diagnostics) from None
@@ -46,9 +60,10 @@ class Places:
             self._now.paths = None
 
 
-def tell_warnings(texts):
+def tell_warnings(texts: Iterable[str]) -> None:
     """Warns at the line of the user's that called the package."""
-    frame, level, folder = sys._getframe(1), 2, os.path.dirname(__file__)
+    frame: FrameType | None = sys._getframe(1)
+    level, folder = 2, os.path.dirname(__file__)
     while frame is not None and frame.f_code.co_filename.startswith(folder):
         frame, level = frame.f_back, level + 1
     for text in texts:
@@ -60,9 +75,17 @@ class OutputError(OSError):
 
 
 class StepError(RuntimeError):
-    """A step could not be made. The simulation's state is that before this step."""
+    """A step could not be made. The simulation's state is that before this step.
 
-    def __init__(self, text, steps_taken=0, report=None):
+    >>> sim = capstan.load("stack", max_iterations=1, fail_if_not_converged=True, tolerance=1e-14)
+    >>> try:
+    ...     sim.step(100)
+    ... except capstan.StepError as error:
+    ...     print(error.steps_taken == sim.steps)
+    True
+    """
+
+    def __init__(self, text: str, steps_taken: int = 0, report: Report | None = None) -> None:
         super().__init__(text)
         self.steps_taken = steps_taken
         """Steps that the call of step() made before this one."""

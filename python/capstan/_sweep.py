@@ -1,4 +1,6 @@
 """Sweeps: one function over many points, in processes or on a cluster, resumable."""
+from __future__ import annotations
+
 import concurrent.futures
 import dataclasses
 import hashlib
@@ -8,6 +10,7 @@ import multiprocessing
 import os
 import pathlib
 import tempfile
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,9 +21,9 @@ from ._code import code_of
 @dataclasses.dataclass
 class SweepPoint:
     """One point of a sweep."""
-    point: dict
+    point: dict[str, Any]
     """Arguments of the function."""
-    result: dict
+    result: dict[str, Any] | None
     """{name: array} that the function returned; None when it failed."""
     error: str
     """Why it failed, or ''. It is tried again when the sweep is run again."""
@@ -28,7 +31,7 @@ class SweepPoint:
     """File of the result (.h5), named by the content it depends on."""
 
 
-def _key(code, point):
+def _key(code: str, point: Mapping[str, Any]) -> str:
     """Hash of all that a result depends on: version, code, point, files that the point names."""
     content = [_core.__version__, code, point]
     for value in point.values():
@@ -38,11 +41,11 @@ def _key(code, point):
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _plain(x):
+def _plain(x: Any) -> Any:
     return os.fspath(x) if isinstance(x, os.PathLike) else np.asarray(x).tolist()
 
 
-def _evaluate(function, point, path):
+def _evaluate(function: Callable[..., Any], point: Mapping[str, Any], path: str) -> None:
     """Runs in a worker. The file appears whole or not at all."""
     result = function(**point)
     if not isinstance(result, dict):
@@ -58,9 +61,10 @@ def _evaluate(function, point, path):
         raise
 
 
-def _in_processes(tasks, workers, tries):
+def _in_processes(tasks: Iterable[Any], workers: int | None, tries: int) -> dict[str, str]:
     """Errors by path. A worker that is killed takes its pool with it: what is left is given to a new one."""
-    errors, left = {}, list(tasks)
+    errors: dict[str, str] = {}
+    left = list(tasks)
     context = multiprocessing.get_context("spawn")  # threads and forks do not go together
     for _ in range(tries):
         broken = []
@@ -81,9 +85,9 @@ def _in_processes(tasks, workers, tries):
     return errors
 
 
-def _on_cluster(tasks, client):
+def _on_cluster(tasks: Iterable[Any], client: Any) -> dict[str, str]:
     futures = {client.submit(_evaluate, *task, pure=False): task for task in tasks}
-    errors = {}
+    errors: dict[str, str] = {}
     for future, task in futures.items():
         try:
             future.result()
@@ -92,7 +96,9 @@ def _on_cluster(tasks, client):
     return errors
 
 
-def sweep(function, grid, folder, workers=None, client=None, tries=3):
+def sweep(function: Callable[..., Any], grid: Mapping[str, Sequence[Any]] | Iterable[Mapping[str, Any]],
+          folder: str | os.PathLike[str], workers: int | None = None, client: Any = None,
+          tries: int = 3) -> list[SweepPoint]:
     """Calls function(**point) for every point of a grid and keeps the results in a folder.
 
     function  returns a dict of arrays or numbers (or one of those); in a module of its own, for processes import it
@@ -106,7 +112,7 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
 
     Returns a list of SweepPoint in the order of the grid.
     """
-    if isinstance(grid, dict):
+    if isinstance(grid, Mapping):
         points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
     else:
         points = [dict(point) for point in grid]
@@ -115,7 +121,7 @@ def sweep(function, grid, folder, workers=None, client=None, tries=3):
     code = code_of(function)
     paths = [str(folder / f"{_key(code, point)}.h5") for point in points]
     tasks = {path: (function, point, path) for point, path in zip(points, paths) if not os.path.exists(path)}
-    errors = {}
+    errors: dict[str, str] = {}
     if tasks:
         errors = _on_cluster(tasks.values(), client) if client else _in_processes(tasks.values(), workers, tries)
     answers = []

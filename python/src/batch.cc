@@ -55,12 +55,12 @@ class PyBatch {
   int threads() const { return threads_.count(); }
   double dt() const { return options_.dt; }
 
-  nb::object array(RowMatrix Arrays::*field) {
+  FloatArray array(RowMatrix Arrays::*field) {
     RowMatrix& x = (*arrays_).*field;
     return view(x.data(), {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols())},
                 keep(arrays_));
   }
-  nb::object time() { return view(arrays_->time.data(), {static_cast<std::size_t>(size())}, keep(arrays_)); }
+  FloatArray time() { return view(arrays_->time.data(), {static_cast<std::size_t>(size())}, keep(arrays_)); }
 
   int check(nb::handle index) const {
     const Py_ssize_t i = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
@@ -71,14 +71,14 @@ class PyBatch {
     return static_cast<int>(i < 0 ? i + size() : i);
   }
 
-  PyState state(nb::handle index) {
+  PyState state(const WholeNumber& index) {
     const int i = check(index);
     const Busy busy(&busy_);
     load(i);
     return {model_, states_[i]};
   }
 
-  void set_state(nb::handle index, const PyState& state) {
+  void set_state(const WholeNumber& index, const PyState& state) {
     const int i = check(index);
     if (state.model->model.fingerprint != model_->model.fingerprint) {
       throw nb::value_error("the state is of another model than this batch");
@@ -93,7 +93,7 @@ class PyBatch {
     sense(i, nullptr, nullptr);
   }
 
-  nb::list schedule() const { return from_points(points_); }
+  nb::typed<nb::list, Things> schedule() const { return from_points(points_); }
   void set_schedule(std::vector<ControlPoint> points) {
     Schedule schedule = to_schedule(*model_, points);
     const Busy busy(&busy_);
@@ -101,13 +101,13 @@ class PyBatch {
     points_ = std::move(points);
   }
 
-  void reset(const nb::object& indices, const std::optional<std::string>& keyframe) {
+  void reset(const WholeNumbers& indices, const std::optional<std::string>& keyframe) {
     const PyState start{model_,
                         keyframe ? keyframe_state(model_->model, *keyframe) : initial_state(model_->model)};
     if (indices.is_none()) {
-      for (int i = 0; i < size(); ++i) set_state(nb::int_(i), start);
+      for (int i = 0; i < size(); ++i) set_state(nb::borrow<WholeNumber>(nb::int_(i)), start);
     } else {
-      for (const nb::handle index : indices) set_state(index, start);
+      for (const nb::handle index : indices) set_state(nb::borrow<WholeNumber>(index), start);
     }
   }
 
@@ -125,7 +125,9 @@ class PyBatch {
   }
 
   // Controls: none, [steps, actuators] for all, or [size, steps, actuators].
-  nb::tuple rollout(long steps, nb::handle controls, long every, bool sensors) {
+  std::tuple<FloatArray, FloatArray, FloatArray, FloatArray, FloatArray> rollout(long steps,
+                                                                                 const ArrayLike& controls,
+                                                                                 long every, bool sensors) {
     if (steps < 1) throw nb::value_error("steps must be 1 or more");
     if (every < 1 || every > steps) throw nb::value_error("every must be 1 to the number of steps");
     const int num_controls = model_->actuators.size();
@@ -165,14 +167,14 @@ class PyBatch {
           if (num_sensed > 0) s->row(i * rows + row) = arrays_->sensors.row(i);
         });
     const auto n = static_cast<std::size_t>(size()), r = static_cast<std::size_t>(rows);
-    return nb::make_tuple(view(t->data(), {n, r}, keep(t)),
-                          view(q->data(), {n, r, static_cast<std::size_t>(q->cols())}, keep(q)),
-                          view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)),
-                          view(a->data(), {n, r, static_cast<std::size_t>(a->cols())}, keep(a)),
-                          view(s->data(), {n, r, static_cast<std::size_t>(s->cols())}, keep(s)));
+    return std::tuple(view(t->data(), {n, r}, keep(t)),
+                      view(q->data(), {n, r, static_cast<std::size_t>(q->cols())}, keep(q)),
+                      view(v->data(), {n, r, static_cast<std::size_t>(v->cols())}, keep(v)),
+                      view(a->data(), {n, r, static_cast<std::size_t>(a->cols())}, keep(a)),
+                      view(s->data(), {n, r, static_cast<std::size_t>(s->cols())}, keep(s)));
   }
 
-  nb::tuple poses() {
+  std::pair<FloatArray, FloatArray> poses() {
     const Busy busy(&busy_);
     for (int i = 0; i < size(); ++i) load(i);
     const int bodies = model_->bodies.size();
@@ -191,8 +193,8 @@ class PyBatch {
       }
     }
     const auto n = static_cast<std::size_t>(size()), b = static_cast<std::size_t>(bodies);
-    return nb::make_tuple(view(position->data(), {n, b, 3}, keep(position)),
-                          view(quat->data(), {n, b, 4}, keep(quat)));
+    return std::pair(view(position->data(), {n, b, 3}, keep(position)),
+                     view(quat->data(), {n, b, 4}, keep(quat)));
   }
 
  private:
@@ -359,7 +361,7 @@ void bind_batch(nb::module_& m) {
       "`failures`), until it is reset; the others go on.")
       .def(
           "__init__",
-          [](PyBatch* self, nb::handle scene, long size, long threads,
+          [](PyBatch* self, const SceneLike& scene, long size, long threads,
              const std::optional<std::string>& keyframe, const nb::kwargs& options) {
             if (size < 1 || size > 1'000'000) throw nb::value_error("size must be 1 to 1000000");
             if (threads < 1 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
@@ -378,21 +380,24 @@ void bind_batch(nb::module_& m) {
           "model", [](const PyBatch& b) { return b.model(); }, "The model of all.")
       .def_prop_ro(
           "q", [](PyBatch& b) { return b.array(&Arrays::q); },
-          "Positions, shape [size, model.num_positions]: a view, which steps change and which may be written "
+          "Positions [m, rad, quat_wxyz], shape [size, model.num_positions]: a view, which steps change and "
+          "which may be written "
           "to.")
       .def_prop_ro(
-          "v", [](PyBatch& b) { return b.array(&Arrays::v); }, "Velocities, likewise, shape [size, dofs].")
+          "v", [](PyBatch& b) { return b.array(&Arrays::v); },
+          "Velocities [m/s, rad/s], likewise, shape [size, dofs].")
       .def_prop_ro(
           "control", [](PyBatch& b) { return b.array(&Arrays::control); },
-          "Controls, likewise, shape [size, actuators].")
+          "Controls, each in its unit [N, N m, m, rad, ...], likewise, shape [size, actuators].")
       .def_prop_ro(
           "activation", [](PyBatch& b) { return b.array(&Arrays::activation); },
-          "Activations, likewise, shape [size, actuators]; [size, 0] where no actuator of the model has one.")
+          "Activations, in the unit of the control, likewise, shape [size, actuators]; [size, 0] where no "
+          "actuator of the model has one.")
       .def_prop_ro("time", &PyBatch::time, "[s], likewise, shape [size].")
       .def_prop_ro("_sensors", [](PyBatch& b) { return b.array(&Arrays::sensors); })
       .def_prop_rw(
           "schedule", &PyBatch::schedule,
-          [](PyBatch& b, nb::handle points) { b.set_schedule(to_points(*b.model(), points)); },
+          [](PyBatch& b, const PointsLike& points) { b.set_schedule(to_points(*b.model(), points)); },
           nb::for_setter(nb::arg("points").none()),
           "Controls over time that all follow, as Simulation.schedule: at first those of the scene; None for "
           "none.")

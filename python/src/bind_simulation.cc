@@ -13,7 +13,7 @@ void bind_simulation(nb::module_& m) {
   nb::class_<Sim>(m, "Simulation", nb::is_weak_referenceable())
       .def(
           "__init__",
-          [](Sim* self, nb::handle scene, const std::optional<std::string>& keyframe,
+          [](Sim* self, const SceneLike& scene, const std::optional<std::string>& keyframe,
              const nb::kwargs& options) {
             const ModelPtr model = to_model(scene);
             new (self) Sim(model, choose_options(model->model, options),
@@ -21,7 +21,34 @@ void bind_simulation(nb::module_& m) {
           },
           "scene"_a, "keyframe"_a = nb::none(), "options"_a)
       .def_prop_ro(
-          "model", [](const Sim& s) { return s.model(); }, "The model, which never changes.")
+          "model", [](const Sim& s) { return s.model(); },
+          "The model. It never changes; set_friction() and set_mass() put another in its place.")
+      .def(
+          "set_friction",
+          [](Sim& s, double friction, const std::string& material) {
+            s.change_model(with_friction(*s.model(), friction, material));
+          },
+          "friction"_a, "material"_a = "default",
+          "Goes on with another friction coefficient of a material, from the state that there is.\n\n"
+          "The next step is, bit for bit, that of a scene written with this number. `pairs` of the scene "
+          "that "
+          "say their\nown friction keep it. What sleeps wakes; contacts and report are empty until the next "
+          "step. `model` is a new one\n(Model.with_friction()), and bytes that save() made before are of the "
+          "old one. reset() keeps the number.\n\n"
+          ">>> sim = capstan.load(\"stack\").run(0.1)\n"
+          ">>> sim.set_friction(0.2)\n"
+          ">>> sim.step()")
+      .def(
+          "set_mass",
+          [](Sim& s, double mass, const std::string& body) {
+            s.change_model(with_mass(*s.model(), mass, body));
+          },
+          "mass"_a, "body"_a,
+          "Goes on with another mass of a body [kg], and its inertia in proportion; else as set_friction(). "
+          "Velocities stay,\nso momentum changes.\n\n"
+          ">>> sim = capstan.load(\"stack\")\n"
+          ">>> sim.set_mass(2.5, sim.model.body_names[1])\n"
+          ">>> sim.body(1).mass\n2.5")
       .def("step", &Sim::take_steps, "count"_a = 1,
            "Takes steps of dt each. Other Python threads run meanwhile; Ctrl-C ends it between two steps.\n\n"
            "Raises StepError when a step cannot be made: the state is then that before this step, and the "
@@ -71,25 +98,33 @@ void bind_simulation(nb::module_& m) {
       .def("_sensors", &Sim::sensors)
       .def_prop_rw(
           "schedule", &Sim::schedule,
-          [](Sim& s, nb::handle points) { s.set_schedule(to_points(*s.model(), points)); },
+          [](Sim& s, const PointsLike& points) { s.set_schedule(to_points(*s.model(), points)); },
           nb::for_setter(nb::arg("points").none()),
           "Controls over time that steps follow: at first those of the scene. A list of points, dicts with "
           "the\n"
           "words of scene files (docs/scene.md, controls); or set it to the path of a .csv table, or to None "
-          "for none.")
+          "for none.\n\n>>> sim = capstan.load(\"arm_reach\")\n>>> sim.schedule = [{\"time\": 0, "
+          "\"control\": {sim.model.actuator_names[0]: 0.1}}]\n>>> sim.schedule[0][\"time\"]\n0.0")
       .def("_option", &Sim::option, "name"_a)
       .def("_set_option", &Sim::choose_option, "name"_a, "value"_a.none())
-      .def_prop_ro("contacts", &Sim::contacts,
-                   "Contacts of the last step: a record array of dtype capstan.CONTACT, the user's own.")
+      .def_prop_ro(
+          "contacts", &Sim::contacts,
+          "Contacts of the last step: a record array, shape [contacts], of dtype capstan.CONTACT, which says "
+          "fields and units;\nthe user's own.\n\n"
+          ">>> sim = capstan.load(\"stack\").run(0.1)\n"
+          ">>> sim.contacts[\"force\"].shape[1]\n3")
       .def_prop_ro(
           "contact_pairs", &Sim::contact_pairs,
-          "Contact forces of the last step, summed over each pair of bodies: dtype capstan.CONTACT_PAIR.")
-      .def_prop_ro("patches", &Sim::patches,
-                   "Patches of the last step (docs/patches.md): force, moment, area, centre and largest "
-                   "pressure of each,\ndtype capstan.PATCH.")
+          "Contact forces [N] of the last step, summed over each pair of bodies: shape [pairs], dtype "
+          "capstan.CONTACT_PAIR.")
+      .def_prop_ro(
+          "patches", &Sim::patches,
+          "Patches of the last step (docs/patches.md): force [N], moment [N m], area [m^2], centre [m] and "
+          "largest pressure\n[Pa] of each, shape [patches], dtype capstan.PATCH.")
       .def(
           "apply_force",
-          [](Sim& s, nb::handle body, nb::handle force, nb::handle torque, nb::handle point) {
+          [](Sim& s, const NameOrNumber& body, const ArrayLike& force, const ArrayLike& torque,
+             const ArrayLike& point) {
             const int index = s.model()->bodies.find(body);
             const Vec3 f = to_vec3(force, "force"), t = to_vec3(torque, "torque");
             if (point.is_none()) return s.apply_force(index, f, t, nullptr);
@@ -98,19 +133,21 @@ void bind_simulation(nb::module_& m) {
           },
           "body"_a, "force"_a = nb::make_tuple(0, 0, 0), "torque"_a = nb::make_tuple(0, 0, 0),
           "point"_a = nb::none(),
-          "A force [N] and torque [N m], world axes, on a body in all steps from now on, until "
+          "A force [N] and torque [N m], world axes, shape [3] each, on a body in all steps from now on, "
+          "until "
           "clear_forces().\n\n"
-          "The force acts at the point of the body that is now at `point` [m, world] and moves with the "
-          "body; None: at\n"
-          "the origin of its frame. Several forces add up.")
+          "The force acts at the point of the body that is now at `point` [3] [m, world] and moves with the "
+          "body; None: at\nthe origin of its frame. Several forces add up.\n\n>>> sim = "
+          "capstan.load(\"stack\")\n>>> sim.apply_force(1, force=[0, 0, -20])\n>>> "
+          "sim.run(0.1).clear_forces()")
       .def("clear_forces", &Sim::clear_forces,
            "Ends all forces of apply_force(), and zeroes generalized_force.")
       .def("_pose",
            [](Sim& s, int body) {
              if (body < 0 || body >= s.model()->bodies.size()) throw nb::index_error("no such body");
              const Transform X = s.pose(body);
-             return nb::make_tuple(to_numpy(X.p), to_numpy(VecX(quat_from_matrix(X.R))),
-                                   to_numpy(RowMatrix(X.R)));
+             return std::tuple(to_numpy(X.p), to_numpy(VecX(quat_from_matrix(X.R))),
+                               to_numpy(RowMatrix(X.R)));
            })
       .def("_velocity",
            [](Sim& s, int body) {
@@ -119,7 +156,7 @@ void bind_simulation(nb::module_& m) {
            })
       .def(
           "_aim",
-          [](Sim& s, int body, nb::handle position, nb::handle quat, nb::handle rotation) {
+          [](Sim& s, int body, const ArrayLike& position, const ArrayLike& quat, const ArrayLike& rotation) {
             // What is not given is as it was told before, or as it is.
             const Transform* told = s.target(body);
             Transform X = told != nullptr ? *told : s.pose(body);
@@ -141,8 +178,8 @@ void bind_simulation(nb::module_& m) {
            "A drawing of the scene as it is now: SVG text. Angles of the camera in rad.")
       .def(
           "_image",
-          [](Sim& s, int width, int height, nb::handle eye, nb::handle target, nb::handle up, double fov,
-             double azimuth, double elevation, int samples, bool shadows) {
+          [](Sim& s, int width, int height, const ArrayLike& eye, const ArrayLike& target,
+             const ArrayLike& up, double fov, double azimuth, double elevation, int samples, bool shadows) {
             if (width < 1 || height < 1 || width > 8192 || height > 8192)
               throw nb::value_error("width and height must be 1 to 8192 [px]");
             if (samples < 1 || samples > 4) throw nb::value_error("samples must be 1 to 4");
@@ -158,8 +195,8 @@ void bind_simulation(nb::module_& m) {
       .def("_view", &Sim::view, "pace"_a, "address"_a, "port"_a)
       .def("_close_view", &Sim::close_view)
       .def(
-          "_record", [](Sim& s, nb::handle path, long every) { s.record(to_path(path), every); }, "path"_a,
-          "every"_a)
+          "_record", [](Sim& s, const PathLike& path, long every) { s.record(to_path(path), every); },
+          "path"_a, "every"_a)
       .def("stop_recording", &Sim::stop_recording, "Ends a recording. Returns how many frames it has.")
       .def_prop_ro("is_recording", &Sim::is_recording, "Whether record() is at work.");
 }

@@ -96,8 +96,8 @@ std::vector<ControlPoint> to_points(const CompiledModel& model, nb::handle objec
   return points;
 }
 
-nb::list from_points(const std::vector<ControlPoint>& points) {
-  nb::list list;
+nb::typed<nb::list, Things> from_points(const std::vector<ControlPoint>& points) {
+  nb::typed<nb::list, Things> list;
   for (const ControlPoint& point : points) {
     nb::dict dict, control, force, surface;
     dict["time"] = point.time;

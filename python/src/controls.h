@@ -10,7 +10,7 @@ namespace capstan::python {
 std::vector<ControlPoint> to_points(const CompiledModel& model, nb::handle object);
 std::vector<ControlPoint> read_points(const CompiledModel& model, const std::string& path,
                                       const std::string& interpolate);
-nb::list from_points(const std::vector<ControlPoint>& points);
+nb::typed<nb::list, Things> from_points(const std::vector<ControlPoint>& points);
 
 // Throws InputError.
 Schedule to_schedule(const CompiledModel& model, const std::vector<ControlPoint>& points);

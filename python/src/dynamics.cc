@@ -53,7 +53,7 @@ struct At {
   Velocity velocity;
 };
 
-nb::object frame_pose(const CompiledModel& m, nb::handle q, nb::handle frame) {
+FloatArray frame_pose(const CompiledModel& m, const ArrayLike& q, const NameOrNumber& frame) {
   const Transform X = At(m, q).pose(find_frame(m, frame));
   RowMatrix T = RowMatrix::Identity(4, 4);
   T.topLeftCorner<3, 3>() = X.R;
@@ -61,7 +61,7 @@ nb::object frame_pose(const CompiledModel& m, nb::handle q, nb::handle frame) {
   return to_numpy(T);
 }
 
-nb::tuple poses(const CompiledModel& m, nb::handle q) {
+std::pair<FloatArray, FloatArray> poses(const CompiledModel& m, const ArrayLike& q) {
   const At at(m, q);
   RowMatrix position(m.bodies.size(), 3), quat(m.bodies.size(), 4);
   for (int i = 0; i < m.bodies.size(); ++i) {
@@ -69,10 +69,11 @@ nb::tuple poses(const CompiledModel& m, nb::handle q) {
     position.row(i) = X.p.transpose();
     quat.row(i) = quat_from_matrix(X.R).transpose();
   }
-  return nb::make_tuple(to_numpy(position), to_numpy(quat));
+  return {to_numpy(position), to_numpy(quat)};
 }
 
-nb::object jacobian(const CompiledModel& m, nb::handle q, nb::handle name, nb::handle point) {
+FloatArray jacobian(const CompiledModel& m, const ArrayLike& q, const NameOrNumber& name,
+                    const ArrayLike& point) {
   const At at(m, q);
   const Frame frame = find_frame(m, name);
   const Vec3 p_W = point.is_none() ? at.pose(frame).p : to_vec3(point, "point");
@@ -81,7 +82,8 @@ nb::object jacobian(const CompiledModel& m, nb::handle q, nb::handle name, nb::h
   return to_numpy(RowMatrix(J));
 }
 
-nb::object frame_velocity(const CompiledModel& m, nb::handle q, nb::handle v, nb::handle name) {
+FloatArray frame_velocity(const CompiledModel& m, const ArrayLike& q, const ArrayLike& v,
+                          const NameOrNumber& name) {
   const At at(m, q, v);
   const Frame frame = find_frame(m, name);
   Vec6 V = body_velocity(m.model, at.placement, at.velocity, frame.body);
@@ -90,7 +92,7 @@ nb::object frame_velocity(const CompiledModel& m, nb::handle q, nb::handle v, nb
   return to_numpy(VecX(V));
 }
 
-nb::object mass_matrix(const CompiledModel& m, nb::handle q) {
+FloatArray mass_matrix(const CompiledModel& m, const ArrayLike& q) {
   const At at(m, q);
   const int n = m.model.num_velocities();
   TreeWorkspace workspace = make_tree_workspace(m.model);
@@ -101,7 +103,8 @@ nb::object mass_matrix(const CompiledModel& m, nb::handle q) {
   return to_numpy(RowMatrix(M));
 }
 
-nb::object inverse_dynamics(const CompiledModel& m, nb::handle q, nb::handle v, nb::handle a) {
+FloatArray inverse_dynamics(const CompiledModel& m, const ArrayLike& q, const ArrayLike& v,
+                            const ArrayLike& a) {
   const At at(m, q, v);
   const int n = m.model.num_velocities();
   const VecX acceleration = a.is_none() ? VecX(VecX::Zero(n)) : to_finite_vector(a, n, "a");
@@ -111,7 +114,8 @@ nb::object inverse_dynamics(const CompiledModel& m, nb::handle q, nb::handle v, 
   return to_numpy(tau);
 }
 
-nb::object forward_dynamics(const CompiledModel& m, nb::handle q, nb::handle v, nb::handle tau) {
+FloatArray forward_dynamics(const CompiledModel& m, const ArrayLike& q, const ArrayLike& v,
+                            const ArrayLike& tau) {
   const At at(m, q, v);
   const int n = m.model.num_velocities();
   const VecX force = to_finite_vector(tau, n, "tau");
@@ -121,7 +125,8 @@ nb::object forward_dynamics(const CompiledModel& m, nb::handle q, nb::handle v, 
   return to_numpy(a);
 }
 
-nb::object joint_forces(const CompiledModel& m, nb::handle q, nb::handle v, nb::handle control) {
+FloatArray joint_forces(const CompiledModel& m, const ArrayLike& q, const ArrayLike& v,
+                        const ArrayLike& control) {
   const At at(m, q, v);
   const VecX u = to_finite_vector(control, m.actuators.size(), "control");
   VecX tau = VecX::Zero(m.model.num_velocities());
@@ -130,7 +135,7 @@ nb::object joint_forces(const CompiledModel& m, nb::handle q, nb::handle v, nb::
   return to_numpy(tau);
 }
 
-nb::object integrate(const CompiledModel& m, nb::handle q, nb::handle v, double dt) {
+FloatArray integrate(const CompiledModel& m, const ArrayLike& q, const ArrayLike& v, double dt) {
   const At at(m, q);
   const VecX along = to_finite_vector(v, m.model.num_velocities(), "v");
   if (!std::isfinite(dt)) throw nb::value_error("dt is not finite");
@@ -139,20 +144,21 @@ nb::object integrate(const CompiledModel& m, nb::handle q, nb::handle v, double 
   return to_numpy(q1);
 }
 
-nb::object position_difference(const CompiledModel& m, nb::handle q0, nb::handle q1) {
+FloatArray position_difference(const CompiledModel& m, const ArrayLike& q0, const ArrayLike& q1) {
   const At from(m, q0), to(m, q1);
   VecX v = VecX::Zero(m.model.num_velocities());
   difference(m.model, from.q, to.q, &v);
   return to_numpy(v);
 }
 
-nb::dict energy(const CompiledModel& m, nb::handle q, nb::handle v) {
+nb::typed<nb::dict, nb::str, nb::float_> energy(const CompiledModel& m, const ArrayLike& q,
+                                                const ArrayLike& v) {
   const At at(m, q, v);
   State state = initial_state(m.model);
   state.q = at.q;
   state.v = at.v;
   const Mechanics mechanics = calc_mechanics(m.model, state);
-  nb::dict result;
+  nb::typed<nb::dict, nb::str, nb::float_> result;
   result["kinetic"] = mechanics.kinetic;
   result["gravity"] = mechanics.gravity;
   result["spring"] = mechanics.spring;
@@ -160,8 +166,8 @@ nb::dict energy(const CompiledModel& m, nb::handle q, nb::handle v) {
   return result;
 }
 
-nb::object ray(const CompiledModel& m, nb::handle q, nb::handle origin, nb::handle direction,
-               double max_distance) {
+std::optional<Things> ray(const CompiledModel& m, const ArrayLike& q, const ArrayLike& origin,
+                          const ArrayLike& direction, double max_distance) {
   const At at(m, q);
   const Vec3 from = to_vec3(origin, "origin");
   const Vec3 along = to_vec3(direction, "direction");
@@ -169,8 +175,8 @@ nb::object ray(const CompiledModel& m, nb::handle q, nb::handle origin, nb::hand
   if (!(length > 1e-150) || !std::isfinite(length)) throw nb::value_error("direction has no length");
   if (!(max_distance > 0)) throw nb::value_error("max_distance must be above 0");
   const SceneRayHit hit = cast_ray(m.model, at.placement, from, along / length, max_distance);
-  if (hit.shape < 0) return nb::none();
-  nb::dict result;
+  if (hit.shape < 0) return std::nullopt;
+  Things result;
   result["shape"] = hit.shape;
   result["distance"] = hit.hit.distance;
   result["point"] = to_numpy(hit.hit.point);
@@ -179,7 +185,8 @@ nb::object ray(const CompiledModel& m, nb::handle q, nb::handle origin, nb::hand
 }
 
 // Of all pairs of shapes of two bodies that collide: the nearest.
-nb::dict distance(const CompiledModel& m, nb::handle q, nb::handle body_a, nb::handle body_b) {
+Things distance(const CompiledModel& m, const ArrayLike& q, const NameOrNumber& body_a,
+                const NameOrNumber& body_b) {
   const At at(m, q);
   const int a = m.bodies.find(body_a), b = m.bodies.find(body_b);
   if (a == b) throw nb::value_error("give two bodies");
@@ -209,7 +216,7 @@ nb::dict distance(const CompiledModel& m, nb::handle q, nb::handle body_a, nb::h
     }
   }
   if (shape_a < 0) throw nb::value_error("the two bodies have no shapes that could touch");
-  nb::dict result;
+  Things result;
   result["distance"] = nearest.distance;
   result["point_a"] = to_numpy(nearest.p_A);
   result["point_b"] = to_numpy(nearest.p_B);
@@ -219,7 +226,7 @@ nb::dict distance(const CompiledModel& m, nb::handle q, nb::handle body_a, nb::h
   return result;
 }
 
-nb::object collide_at(const CompiledModel& m, nb::handle q) {
+RecordArray collide_at(const CompiledModel& m, const ArrayLike& q) {
   const At at(m, q);
   Contacts contacts;
   collide_all_pairs(m.model, at.placement, &contacts);
@@ -241,49 +248,71 @@ nb::object collide_at(const CompiledModel& m, nb::handle q) {
 void bind_dynamics(nb::class_<CompiledModel>& model) {
   model
       .def("frame_pose", &frame_pose, "q"_a, "frame"_a,
-           "Pose of a body or site in the world: a 4 x 4 matrix. A name that both have is the body's.")
-      .def("poses", &poses, "q"_a, "(position [bodies, 3] [m], quat_wxyz [bodies, 4]) of all bodies.")
+           "Pose of a body or site in the world: a matrix, shape [4, 4], with its position [m] in the last "
+           "column. "
+           "A name that\nboth have is the body's.\n\n"
+           ">>> model = capstan.Model(\"arm_reach\")\n"
+           ">>> model.frame_pose(capstan.State(model).q, \"flange\").shape\n(4, 4)")
+      .def("poses", &poses, "q"_a,
+           "(position [bodies, 3] [m], quat_wxyz [bodies, 4]) of all bodies at q [num_positions].")
       .def("frame_velocity", &frame_velocity, "q"_a, "v"_a, "frame"_a,
            "(angular [rad/s], linear [m/s]) velocity of a body's or site's origin, world axes, shape [6].")
       .def("jacobian", &jacobian, "q"_a, "frame"_a, "point"_a = nb::none(),
-           "J with (angular, linear velocity) = J v, world axes, shape [6, dofs].\n\n"
+           "J with (angular [rad/s], linear [m/s] velocity) = J v, world axes, shape [6, dofs].\n\n"
            "The linear part is that of the body's or site's origin, or of the point of the body that is now "
            "at `point`\n"
-           "[m, world].")
-      .def("mass_matrix", &mass_matrix, "q"_a, "M, rotor inertia included, shape [dofs, dofs].")
+           "[3] [m, world].\n\n"
+           ">>> model = capstan.Model(\"double_pendulum\")\n"
+           ">>> model.jacobian(capstan.State(model).q, 1).shape\n(6, 2)")
+      .def("mass_matrix", &mass_matrix, "q"_a,
+           "M [kg, kg m, kg m^2], rotor inertia included, shape [dofs, dofs].")
       .def("inverse_dynamics", &inverse_dynamics, "q"_a, "v"_a, "a"_a,
-           "tau = M a + bias: forces that give the accelerations a [N or N m], shape [dofs].\n\n"
+           "tau = M a + bias: forces [N or N m] that give the accelerations a [m/s^2, rad/s^2], shape "
+           "[dofs].\n\n"
            "With gravity and rotor inertia; springs, damping and actuators are in joint_forces().")
       .def(
           "bias",
-          [](const CompiledModel& m, nb::handle q, nb::handle v) {
-            return inverse_dynamics(m, q, v, nb::none());
+          [](const CompiledModel& m, const ArrayLike& q, const ArrayLike& v) {
+            return inverse_dynamics(m, q, v, nb::borrow<ArrayLike>(nb::none()));
           },
           "q"_a, "v"_a, "Coriolis, centrifugal and gravity terms: tau = M a + bias [N or N m], shape [dofs].")
       .def("forward_dynamics", &forward_dynamics, "q"_a, "v"_a, "tau"_a,
-           "a = M^-1 (tau - bias), without contact, springs, damping and actuators, shape [dofs].")
+           "a = M^-1 (tau - bias) [m/s^2, rad/s^2], without contact, springs, damping and actuators, shape "
+           "[dofs].")
       .def("joint_forces", &joint_forces, "q"_a, "v"_a, "control"_a,
            "Forces of springs, damping, tendons and actuators [N or N m], shape [dofs].")
       .def(
           "center_of_mass",
-          [](const CompiledModel& m, nb::handle q) {
+          [](const CompiledModel& m, const ArrayLike& q) {
             return to_numpy(calc_center_of_mass(m.model, At(m, q).placement));
           },
           "q"_a, "Of all that moves [m], world, shape [3].")
-      .def("energy", &energy, "q"_a, "v"_a, "{'kinetic', 'gravity', 'spring', 'total'} [J].")
+      .def("energy", &energy, "q"_a, "v"_a,
+           "{'kinetic', 'gravity', 'spring', 'total'} [J] at q [num_positions] and v [dofs].")
       .def("integrate", &integrate, "q"_a, "v"_a, "dt"_a = 1.0,
-           "q moved along v for dt [s]: plain numbers add up, quaternions turn and stay unit.")
-      .def("difference", &position_difference, "q0"_a, "q1"_a, "v with integrate(q0, v) = q1, shape [dofs].")
+           "q [m, rad, quat_wxyz] moved along v [dofs] for dt [s], shape [num_positions]: plain numbers add "
+           "up, "
+           "quaternions\nturn and stay unit.")
+      .def("difference", &position_difference, "q0"_a, "q1"_a,
+           "v [m/s, rad/s] with integrate(q0, v) = q1, shape [dofs].")
       .def("collide", &collide_at, "q"_a,
-           "Contacts at q, without any motion: a record array of dtype capstan.CONTACT, forces zero.")
+           "Contacts at q, without any motion: a record array, shape [contacts], of dtype capstan.CONTACT, "
+           "which says "
+           "fields and\nunits; forces are zero.")
       .def("distance", &distance, "q"_a, "body_a"_a, "body_b"_a,
-           "Signed distance of two bodies at q: {'distance' [m], negative where they overlap, 'point_a', "
+           "Signed distance of two bodies at q [num_positions]: {'distance' [m], negative where they "
+           "overlap, 'point_a', "
            "'point_b' [m, "
            "world],\n'normal' from a to b, 'shape_a', 'shape_b': the nearest pair of their shapes}. Of "
-           "convex shapes.")
-      .def("ray_cast", &ray, "q"_a, "origin"_a, "direction"_a, "max_distance"_a = kInfinity,
-           "The nearest hit of a ray with a shape that collides: {'shape', 'distance' [m], 'point', "
-           "'normal'}, or None.");
+           "convex shapes.\n\n>>> model = capstan.Model(\"stack\")\n>>> "
+           "abs(model.distance(capstan.State(model).q, 1, 2)[\"distance\"]) < 1e-3\nTrue")
+      .def(
+          "ray_cast", &ray, "q"_a, "origin"_a, "direction"_a, "max_distance"_a = kInfinity,
+          "The nearest hit of a ray with a shape that collides, at q [num_positions]: {'shape', 'distance' "
+          "[m], "
+          "'point' [3]\n[m, world], 'normal' [3]}, or None. origin [3] [m], direction [3] of any "
+          "length.\n\n>>> model = capstan.Model(\"stack\")\n>>> hit = model.ray_cast(capstan.State(model).q, "
+          "origin=[0, 0, 10], direction=[0, 0, -1])\n>>> hit[\"distance\"] < 10\nTrue");
 }
 
 }  // namespace capstan::python

@@ -15,7 +15,7 @@ struct JointView {
 };
 
 // [dofs] of the limits of scalar joints; infinite elsewhere.
-std::pair<nb::object, nb::object> limits(const CompiledModel& m) {
+std::pair<FloatArray, FloatArray> limits(const CompiledModel& m) {
   const Model& model = m.model;
   VecX lower = VecX::Constant(model.num_velocities(), -kInfinity), upper = -lower;
   for (const ModelJoint& joint : model.joints) {
@@ -74,8 +74,16 @@ void bind_model(nb::module_& module) {
       module, "Model",
       "A compiled scene, which never changes: sizes, names, and functions of q and v.\n\n"
       "Model(scene) takes a Scene, or what Scene.load() takes. It can be shared by simulations in many "
-      "threads.");
-  model.def(nb::new_([](nb::handle scene) { return to_model(scene); }), "scene"_a)
+      "threads.\n\n"
+      "q [num_positions] are positions [m, rad, quat_wxyz] and v [num_velocities] velocities [m/s, rad/s], "
+      "dofs "
+      "being\nnum_velocities.\n\n"
+      ">>> model = capstan.Model(\"double_pendulum\")\n"
+      ">>> model.num_positions, model.num_velocities, model.joint_names\n(2, 2, ['upper', 'lower'])\n"
+      ">>> q = capstan.State(model).q\n"
+      ">>> model.mass_matrix(q).shape\n"
+      "(2, 2)");
+  model.def(nb::new_([](const SceneLike& scene) { return to_model(scene); }), "scene"_a)
       .def_prop_ro(
           "name", [](const CompiledModel& m) { return m.model.name; }, "Name of the scene.")
       .def_prop_ro(
@@ -104,6 +112,29 @@ void bind_model(nb::module_& module) {
           "actuator_names", [](const CompiledModel& m) { return m.actuators.list(); },
           "Names, in the order of control.")
       .def_prop_ro(
+          "material_names",
+          [](const CompiledModel& m) {
+            std::vector<std::string> names;
+            for (const Material& material : m.model.materials) names.push_back(material.name);
+            return names;
+          },
+          "Names of materials; 'default' is that of shapes that say none.")
+      .def("with_friction", &with_friction, "friction"_a, "material"_a = "default",
+           "A Model of the same scene with another friction coefficient of a material; this one stays as it "
+           "is.\n\n"
+           "The same, bit for bit, as the scene compiled with that number, without compiling it. `pairs` of "
+           "the scene that\nsay their own friction keep it.\n\n"
+           ">>> model = capstan.Model(\"stack\")\n"
+           ">>> slippery = model.with_friction(0.05)\n"
+           ">>> capstan.Simulation(slippery).run(0.1).steps\n20")
+      .def("with_mass", &with_mass, "mass"_a, "body"_a,
+           "A Model of the same scene with another mass of a body [kg], and its inertia in proportion; this "
+           "one stays as\nit is. The scene is compiled again, for inertia, stiffness and drag depend on "
+           "mass.\n\n"
+           ">>> model = capstan.Model(\"stack\")\n"
+           ">>> heavy = model.with_mass(5, model.body_names[1])\n"
+           ">>> float(heavy.body_masses[1])\n5.0")
+      .def_prop_ro(
           "shape_names", [](const CompiledModel& m) { return m.shapes.list(); }, "Names of shapes.")
       .def_prop_ro(
           "site_names", [](const CompiledModel& m) { return m.sites.list(); },
@@ -113,7 +144,8 @@ void bind_model(nb::module_& module) {
       .def_prop_ro(
           "sensor_names", [](const CompiledModel& m) { return m.sensor_names.list(); }, "Names of sensors.")
       .def(
-          "sensor_index", [](const CompiledModel& m, nb::handle name) { return m.sensor_names.find(name); },
+          "sensor_index",
+          [](const CompiledModel& m, const NameOrNumber& name) { return m.sensor_names.find(name); },
           "name"_a, "Number of a sensor.")
       .def_prop_ro("_sensor_places",
                    [](const CompiledModel& m) {
@@ -128,7 +160,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro(
           "sensor_units",
           [](const CompiledModel& m) {
-            nb::dict units;
+            Texts units;
             for (const SensorSet::Entry& e : m.sensors.entries) units[e.name.c_str()] = e.unit;
             return units;
           },
@@ -138,7 +170,7 @@ void bind_model(nb::module_& module) {
           "Controls over time of the scene: a list of points, dicts with the words of scene files.")
       .def(
           "read_schedule",
-          [](const CompiledModel& m, nb::handle path, const std::string& interpolate) {
+          [](const CompiledModel& m, const PathLike& path, const std::string& interpolate) {
             return from_points(read_points(m, to_path(path), interpolate));
           },
           "path"_a, "interpolate"_a = "linear",
@@ -146,10 +178,10 @@ void bind_model(nb::module_& module) {
           "lines:\n"
           "'constant', 'linear' or 'smooth'.")
       .def(
-          "body_index", [](const CompiledModel& m, nb::handle name) { return m.bodies.find(name); }, "name"_a,
-          "Number of a body. Takes constant time; raises KeyError with the nearest name.")
+          "body_index", [](const CompiledModel& m, const NameOrNumber& name) { return m.bodies.find(name); },
+          "name"_a, "Number of a body. Takes constant time; raises KeyError with the nearest name.")
       .def(
-          "joint_index", [](const CompiledModel& m, nb::handle name) { return m.joints.find(name); },
+          "joint_index", [](const CompiledModel& m, const NameOrNumber& name) { return m.joints.find(name); },
           "name"_a, "Number of a joint.")
       .def_prop_ro(
           "mocap_names",
@@ -171,14 +203,15 @@ void bind_model(nb::module_& module) {
           },
           "name"_a)
       .def(
-          "actuator_index", [](const CompiledModel& m, nb::handle name) { return m.actuators.find(name); },
-          "name"_a, "Number of an actuator.")
+          "actuator_index",
+          [](const CompiledModel& m, const NameOrNumber& name) { return m.actuators.find(name); }, "name"_a,
+          "Number of an actuator.")
       .def(
-          "shape_index", [](const CompiledModel& m, nb::handle name) { return m.shapes.find(name); },
+          "shape_index", [](const CompiledModel& m, const NameOrNumber& name) { return m.shapes.find(name); },
           "name"_a, "Number of a shape.")
       .def(
           "joint",
-          [](const ModelPtr& m, nb::handle name) {
+          [](const ModelPtr& m, const NameOrNumber& name) {
             return JointView{m, m->joints.find(name)};
           },
           "name"_a, "A joint, by its name or number.")
@@ -208,11 +241,13 @@ void bind_model(nb::module_& module) {
             }
             return to_numpy(range);
           },
-          "(lower, upper) of each control, shape [actuators, 2]; infinite where there is none.")
-      .def_prop_ro(
-          "limits", &limits,
-          "(lower, upper): joint limits, shape [dofs] each; infinite where there are none, and for ball and\n"
-          "free joints.")
+          "(lower, upper) of each control in its unit [N, N m, m, rad, ...], shape [actuators, 2]; infinite "
+          "where there\n"
+          "is none.")
+      .def_prop_ro("limits", &limits,
+                   "(lower, upper): joint limits [m or rad], shape [dofs] each; infinite where there are "
+                   "none, and for ball and\n"
+                   "free joints.")
       .def_prop_ro(
           "dt", [](const CompiledModel& m) { return m.model.options.dt; },
           "Time step that the scene asks for [s].")
@@ -221,7 +256,7 @@ void bind_model(nb::module_& module) {
           "How long the scene is to run [s].")
       .def_prop_ro(
           "gravity", [](const CompiledModel& m) { return to_numpy(m.model.options.gravity); },
-          "[m/s^2], shape [3].")
+          "[m/s^2], world, shape [3].")
       .def_prop_ro(
           "total_mass", [](const CompiledModel& m) { return total_mass(m.model); }, "[kg] of all that moves.")
       .def_prop_ro(

@@ -46,8 +46,8 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = capstan::version();
   m.def("rigid_models", &rigid_models,
         "Models of rigid contact, and the solvers that take each, its default first: {model: [solver, "
-        "...]}.\n\n"
-        "docs/solvers.md tells what they are; Simulation(scene, rigid=...) takes them.");
+        "...]}.\n\ndocs/solvers.md tells what they are; Simulation(scene, rigid=...) takes them.\n\n>>> "
+        "\"ncp\" in capstan.rigid_models()\nTrue");
   bind_errors(m);
   bind_scene(m);
   bind_model(m);

@@ -34,14 +34,15 @@ struct SoftBodyView : ObjectView {
 };
 
 template <std::size_t N>
-nb::object to_indices(const std::vector<std::array<int, N>>& rows) {
+IntArray to_indices(const std::vector<std::array<int, N>>& rows) {
   const nb::object type = nb::module_::import_("numpy").attr("dtype")("int32");
-  return to_records(rows.data(), rows.size() * sizeof(rows[0]), type).attr("reshape")(nb::make_tuple(-1, N));
+  return nb::borrow<IntArray>(
+      to_records(rows.data(), rows.size() * sizeof(rows[0]), type).attr("reshape")(nb::make_tuple(-1, N)));
 }
 
 // [joints, 3] of a function of (rod, joint): turns at joints over the length that they belong to.
 template <class Strain>
-nb::object over_length(const Rod& rod, const Strain& strain) {
+FloatArray over_length(const Rod& rod, const Strain& strain) {
   RowMatrix k(rod.num_joints(), 3);
   for (int j = 0; j < rod.num_joints(); ++j) k.row(j) = (strain(j) / rod.rest_span(j)).transpose();
   return to_numpy(k);
@@ -66,16 +67,18 @@ void bind_both(nb::module_& module) {
                          &moment);
                    })
       .def("center_of_mass",
-           [](const ObjectView& o, nb::handle q) {
+           [](const ObjectView& o, const ArrayLike& q) {
              Vec3 moment;
              const double mass = o.physics().calc_mass(o.q(q), &moment);
              return to_numpy(Vec3(moment / mass));
            })
       .def("elastic_energy",
-           [](const ObjectView& o, nb::handle q) { return o.physics().calc_elastic_energy(o.q(q)); })
-      .def("kinetic_energy", [](const ObjectView& o, nb::handle q,
-                                nb::handle v) { return o.physics().calc_kinetic_energy(o.q(q), o.v(v)); })
-      .def("momentum", [](const ObjectView& o, nb::handle q, nb::handle v) {
+           [](const ObjectView& o, const ArrayLike& q) { return o.physics().calc_elastic_energy(o.q(q)); })
+      .def("kinetic_energy",
+           [](const ObjectView& o, const ArrayLike& q, const ArrayLike& v) {
+             return o.physics().calc_kinetic_energy(o.q(q), o.v(v));
+           })
+      .def("momentum", [](const ObjectView& o, const ArrayLike& q, const ArrayLike& v) {
         return to_numpy(VecX(o.physics().calc_momentum(o.q(q), o.v(v))));
       });
 }
@@ -94,18 +97,18 @@ void bind_objects(nb::module_& module, nb::class_<CompiledModel>& model) {
                      return to_numpy(lengths);
                    })
       .def("tension",
-           [](const RodView& r, nb::handle all) {
+           [](const RodView& r, const ArrayLike& all) {
              const VecX q = r.q(all);
              VecX tension(r.rod().num_edges());
              for (int i = 0; i < r.rod().num_edges(); ++i) tension[i] = r.rod().tension(q, i);
              return to_numpy(tension);
            })
       .def("curvature",
-           [](const RodView& r, nb::handle all) {
+           [](const RodView& r, const ArrayLike& all) {
              const VecX q = r.q(all);
              return over_length(r.rod(), [&](int j) { return r.rod().strain(q, j); });
            })
-      .def("natural_curvature", [](const RodView& r, nb::handle all) {
+      .def("natural_curvature", [](const RodView& r, const ArrayLike& all) {
         const VecX q = r.q(all);
         return over_length(r.rod(), [&](int j) { return r.rod().natural_strain(q, j); });
       });
@@ -128,11 +131,11 @@ void bind_objects(nb::module_& module, nb::class_<CompiledModel>& model) {
                    })
       .def_prop_ro("rest_volume", [](const SoftBodyView& s) { return s.body().rest_volume(); })
       .def("strain",
-           [](const SoftBodyView& s, nb::handle q) {  // (volume, largest)
+           [](const SoftBodyView& s, const ArrayLike& q) {  // (volume, largest)
              const SoftStrain strain = s.body().calc_strain(s.q(q));
-             return nb::make_tuple(strain.volume, strain.largest);
+             return std::pair(strain.volume, strain.largest);
            })
-      .def("von_mises", [](const SoftBodyView& s, nb::handle q) {
+      .def("von_mises", [](const SoftBodyView& s, const ArrayLike& q) {
         VecX stress(s.body().num_nodes());
         s.body().calc_von_mises(s.q(q), {stress.data(), static_cast<std::size_t>(stress.size())});
         return to_numpy(stress);
@@ -144,21 +147,21 @@ void bind_objects(nb::module_& module, nb::class_<CompiledModel>& model) {
           "soft_body_names", [](const CompiledModel& m) { return m.soft_bodies.list(); },
           "Names of soft bodies.")
       .def("_rod",
-           [](const ModelPtr& m, nb::handle name) {
+           [](const ModelPtr& m, const NameOrNumber& name) {
              return RodView{{m, find_rods(m->model)[m->rods.find(name)]}};
            })
       .def("_soft_body",
-           [](const ModelPtr& m, nb::handle name) {
+           [](const ModelPtr& m, const NameOrNumber& name) {
              return SoftBodyView{{m, find_soft_bodies(m->model)[m->soft_bodies.find(name)]}};
            })
       .def("_places", [](const CompiledModel& m, const std::string& name) {
         // (slice of q, slice of v): of a joint, a rod, a soft body, or of a body that one joint moves.
         const auto of_object = [&](const Object& o) {
-          return nb::make_tuple(make_slice(o.q_begin, o.q_end), make_slice(o.dof_begin, o.dof_end));
+          return std::pair(make_slice(o.q_begin, o.q_end), make_slice(o.dof_begin, o.dof_end));
         };
         const auto of_joint = [&](const ModelJoint& j) {
-          return nb::make_tuple(make_slice(j.q, j.q + num_positions(j.type)),
-                                make_slice(j.v, j.v + num_velocities(j.type)));
+          return std::pair(make_slice(j.q, j.q + num_positions(j.type)),
+                           make_slice(j.v, j.v + num_velocities(j.type)));
         };
         const nb::str key(name.c_str());
         if (m.joints.has(name)) return of_joint(m.model.joints[m.joints.find(key)]);
@@ -179,7 +182,7 @@ void bind_objects(nb::module_& module, nb::class_<CompiledModel>& model) {
                           count)
                   .c_str());
         m.joints.find(key);  // throws KeyError with the nearest name
-        return nb::make_tuple();
+        throw nb::key_error(name.c_str());
       });
 }
 

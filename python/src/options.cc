@@ -159,8 +159,8 @@ nb::object from_rigid(const RigidSettings& settings) {
 
 }  // namespace
 
-nb::dict rigid_models() {
-  nb::dict models;
+nb::typed<nb::dict, nb::str, nb::typed<nb::list, nb::str>> rigid_models() {
+  nb::typed<nb::dict, nb::str, nb::typed<nb::list, nb::str>> models;
   for (int i = 0; i < kNumRigidModels; ++i) {
     nb::list solvers;
     const auto model = static_cast<RigidModel>(i);

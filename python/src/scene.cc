@@ -2,17 +2,18 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
-#include "capstan/base/closest_name.h"
 #include "capstan/io/output_file.h"
 #include "capstan/io/read.h"
 #include "capstan/io/recording.h"
 #include "capstan/io/scene_kind.h"
 #include "capstan/io/scene_library.h"
 #include "capstan/io/write_yaml.h"
+#include "capstan/model/with_friction.h"
 #include "capstan/scene/compose.h"
 #include "capstan/step/schedule.h"
 #include "python/src/support.h"
@@ -110,8 +111,9 @@ PyScene load_scene(nb::handle path_or_name, bool strict) {
   return read_file(path, strict);
 }
 
-void append_scene(PyScene& into, const PyScene& model, const std::string& name, nb::handle position,
-                  nb::handle quat_wxyz, const std::string& parent, const std::optional<std::string>& joint) {
+void append_scene(PyScene& into, const PyScene& model, const std::string& name, const ArrayLike& position,
+                  const ArrayLike& quat_wxyz, const std::string& parent,
+                  const std::optional<std::string>& joint) {
   Instance instance;
   instance.name = name;
   instance.parent = parent;
@@ -143,12 +145,10 @@ void set_friction(PyScene& s, double friction, const std::string& material) {
     m.friction_tensor.reset();
     return;
   }
-  std::vector<std::string> names = {"default"};
-  for (const Material& m : s.scene.materials) names.push_back(m.name);
-  if (material != "default") {
-    throw nb::key_error(
-        fmt::format("there is no material '{}'; {}", material, did_you_mean(material, names)).c_str());
-  }
+  Names known("material");
+  for (const Material& m : s.scene.materials) known.add(m.name);
+  known.add("default");
+  known.find(nb::str(material.c_str()));  // throws KeyError with the nearest name
   Material added;
   added.name = "default";
   added.friction = friction;
@@ -156,29 +156,41 @@ void set_friction(PyScene& s, double friction, const std::string& material) {
 }
 
 // Shapes keep their shares of it, and so does the inertia.
-void set_mass(PyScene& s, double mass, const std::string& body) {
+// `compiled`: the model of the scene, where there is one.
+void set_mass_of(PyScene& s, double mass, const std::string& body, const Model* compiled) {
   if (!(mass > 0) || !std::isfinite(mass))
     raise_value_error(fmt::format("mass is {:g} kg; give a finite number above 0", mass));
-  std::vector<std::string> names;
+  Names known("body");
   for (Body& b : s.scene.bodies) {
-    names.push_back(b.name);
+    known.add(b.name);
     if (b.name != body) continue;
     if (b.inertia) {
+      if (!(b.inertia->mass > 0))
+        raise_value_error(fmt::format("body '{}' has an inertia without mass", body));
       b.inertia->about_com *= mass / b.inertia->mass;
       b.inertia->mass = mass;
       return;
     }
-    const Model model = compile(s.scene);
+    const Model made = compiled == nullptr ? compile(s.scene) : Model();
+    const Model& model = compiled == nullptr ? made : *compiled;
     const double before = model.bodies[model.find_body(body)].mass;
     if (!(before > 0)) raise_value_error(fmt::format("body '{}' has no shape that could have a mass", body));
+    std::vector<ShapeInstance*> carriers;
     for (ShapeInstance& shape : s.scene.shapes) {
-      if (shape.body != body || !shape.has_mass) continue;
-      if (shape.mass) *shape.mass *= mass / before;
-      shape.density *= mass / before;
+      if (shape.body == body && shape.has_mass) carriers.push_back(&shape);
     }
+    for (ShapeInstance* shape : carriers) {
+      if (shape->mass) *shape->mass *= mass / before;
+      shape->density *= mass / before;
+    }
+    if (carriers.size() == 1) carriers[0]->mass = mass;  // to the last bit
     return;
   }
-  throw nb::key_error(fmt::format("there is no body '{}'; {}", body, did_you_mean(body, names)).c_str());
+  known.find(nb::str(body.c_str()));  // throws KeyError with the nearest name
+}
+
+void set_mass(PyScene& s, double mass, const std::string& body) {
+  set_mass_of(s, mass, body, nullptr);
 }
 
 // The whole of a scene as plain things, for pickle: YAML and the meshes it names.
@@ -251,13 +263,51 @@ ModelPtr to_model(nb::handle object) {
   return result;
 }
 
+ModelPtr with_friction(const CompiledModel& m, double friction, const std::string& material) {
+  PyScene scene{m.scene, m.diagnostics};
+  set_friction(scene, friction, material);
+  const std::vector<Material>& materials = m.model.materials;  // "default" is always one
+  const auto index = static_cast<int>(std::find_if(materials.begin(), materials.end(),
+                                                   [&](const Material& x) { return x.name == material; }) -
+                                      materials.begin());
+  const nb::gil_scoped_release release;
+  return std::make_shared<const CompiledModel>(std::move(scene.scene),
+                                               capstan::with_friction(m.model, index, friction), m.sensors,
+                                               std::move(scene.diagnostics));
+}
+
+ModelPtr with_mass(const CompiledModel& m, double mass, const std::string& body) {
+  PyScene scene{m.scene, {}};
+  set_mass_of(scene, mass, body, &m.model);
+  Diagnostics all = m.diagnostics;
+  const std::size_t told = all.list.size();
+  ModelPtr result;
+  {
+    const nb::gil_scoped_release release;
+    Model model = compile(scene.scene, &scene.diagnostics);
+    SensorSet sensors;
+    if (scene.diagnostics.ok())
+      sensors = make_sensors(model, scene.scene, scene.scene.sensors, &scene.diagnostics);
+    if (!scene.diagnostics.ok()) throw InputError(std::move(scene.diagnostics));
+    for (const Diagnostic& d : scene.diagnostics.list) {  // what was told of `m` is not told again
+      const auto is_same = [&](const Diagnostic& old) { return to_string(old) == to_string(d); };
+      if (std::none_of(m.diagnostics.list.begin(), m.diagnostics.list.end(), is_same)) all.list.push_back(d);
+    }
+    result = std::make_shared<const CompiledModel>(std::move(scene.scene), std::move(model),
+                                                   std::move(sensors), std::move(all));
+  }
+  tell_warnings(result->diagnostics, told);
+  return result;
+}
+
 void bind_scene(nb::module_& m) {
   nb::class_<PyScene>(
       m, "Scene",
-      "What is to be simulated, as a scene file says it (docs/scene.md). Model(scene) compiles it.")
+      "What is to be simulated, as a scene file says it (docs/scene.md). Model(scene) compiles it.\n\n>>> "
+      "scene = capstan.Scene.load(\"stack\")\n>>> scene.name, len(scene.body_names)\n('stack', 10)")
       .def_static(
           "load",
-          [](nb::handle path_or_name, bool strict) {
+          [](const PathLike& path_or_name, bool strict) {
             PyScene scene = load_scene(path_or_name, strict);
             tell_warnings(scene.diagnostics);
             return scene;
@@ -281,7 +331,9 @@ void bind_scene(nb::module_& m) {
           "text"_a, "strict"_a = false,
           "Reads a scene from text: YAML, URDF or MJCF. Files that YAML text names are looked for from the "
           "current\n"
-          "folder; XML text can name files by absolute paths only.")
+          "folder; XML text can name files by absolute paths only.\n\n>>> scene = "
+          "capstan.Scene.from_string('''\n... capstan: 1\n... bodies:\n...   - {name: ball, joint: free, "
+          "shape: {type: sphere, radius: 0.1, mass: 1}}\n... ''')\n>>> scene.body_names\n['ball']")
       .def_prop_ro(
           "name", [](const PyScene& s) { return s.scene.name; }, "Name of the scene.")
       .def_prop_ro(
@@ -297,24 +349,39 @@ void bind_scene(nb::module_& m) {
             return names;
           },
           "Names of the bodies, without the world.")
+      .def_prop_ro(
+          "material_names",
+          [](const PyScene& s) {
+            std::vector<std::string> names;
+            for (const Material& material : s.scene.materials) names.push_back(material.name);
+            return names;
+          },
+          "Names of the materials that the scene says; set_friction() takes these, and 'default'.")
       .def("append", &append_scene, "scene"_a, "name"_a = "", "position"_a = nb::none(),
            "quat_wxyz"_a = nb::none(), "parent"_a = "world", "joint"_a = nb::none(),
            "Places another scene in this one. All its names get the prefix 'name/'.\n\n"
-           "position [m] and quat_wxyz place its world frame in the frame of body `parent`; joint 'free' or "
-           "'weld'\n"
-           "says how its root bodies move, None leaves it as it is.")
-      .def("set_friction", &set_friction, "friction"_a, "material"_a = "default",
-           "Changes the friction coefficient of a material; compile the scene again to see it act.")
+           "position [3] [m] and quat_wxyz [4] place its world frame in the frame of body `parent`; joint "
+           "'free' or "
+           "'weld'\nsays how its root bodies move, None leaves it as it is.\n\n>>> two = "
+           "capstan.Scene.load(\"double_pendulum\")\n>>> two.append(capstan.Scene.load(\"double_pendulum\"), "
+           "\"right\", position=[1, 0, 0])\n>>> capstan.Model(two).num_velocities\n4")
+      .def(
+          "set_friction", &set_friction, "friction"_a, "material"_a = "default",
+          "Changes the friction coefficient of a material in the scene: models that are compiled from now on "
+          "have it.\n\n"
+          "Where two materials meet, mu = 2 a b / (a + b); `pairs` of the scene that say their own friction "
+          "keep it.\nSimulation.set_friction() changes it for a simulation that runs.\n\n>>> scene = "
+          "capstan.Scene.load(\"stack\")\n>>> scene.set_friction(0.1)\n>>> model = capstan.Model(scene)")
       .def("set_mass", &set_mass, "mass"_a, "body"_a,
-           "Changes the mass of a body [kg], and its inertia in proportion; compile the scene again to see "
-           "it act.")
+           "Changes the mass of a body [kg] in the scene, and its inertia in proportion: models that are "
+           "compiled from\nnow on have it. Simulation.set_mass() changes it for a simulation that runs.")
       .def(
           "to_yaml", [](const PyScene& s) { return write_yaml(s.scene); },
           "The scene as YAML text. Shapes with meshes are left out, with a comment; save() writes those, "
           "too.")
       .def(
           "save",
-          [](const PyScene& s, nb::handle path) {
+          [](const PyScene& s, const PathLike& path) {
             const std::string file = to_path(path);
             Diagnostics diagnostics;
             if (!save_yaml(s.scene, file, &diagnostics)) throw InputError(std::move(diagnostics));
@@ -337,7 +404,7 @@ void bind_scene(nb::module_& m) {
   m.def(
       "scenes",
       [] {
-        nb::dict result;
+        Texts result;
         for (const ShippedScene& scene : shipped_scenes()) {
           result[nb::str(scene.name.c_str())] = nb::str(scene.description.c_str());
         }

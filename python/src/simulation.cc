@@ -139,7 +139,7 @@ void PySimulation::aim_mocap_bodies() {
     aim_mocap(model_->model, state_, body, X_WB, options_.dt, &input_);
 }
 
-nb::object PySimulation::sensors() {
+FloatArray PySimulation::sensors() {
   const Busy busy(&busy_);
   load();
   read_sensors(model_->model, model_->sensors, state_, has_step_ ? workspace_.get() : nullptr,
@@ -266,6 +266,22 @@ void PySimulation::set_state(State state) {
   if (view_) view_->show(state_, report_, nullptr, {}, 0, true);
 }
 
+void PySimulation::change_model(ModelPtr model) {
+  const Busy busy(&busy_);
+  for (const auto& [is_on, what, end] :
+       {std::tuple(recorder_ != nullptr, "is recorded, and a recording has one scene", "stop_recording()"),
+        std::tuple(view_ != nullptr, "has a viewer, which shows one scene", "close the View")}) {
+    if (is_on) throw std::runtime_error(fmt::format("this simulation {}; {} first", what, end));
+  }
+  auto workspace = std::make_unique<Workspace>(make_workspace(model->model));
+  placement_ = make_placement(model->model);
+  model_ = std::move(model);
+  workspace_ = std::move(workspace);
+  for (Rest& rest : state_.rest) rest = {};  // what slept may slide now
+  has_step_ = false;
+  report_ = {};
+}
+
 void PySimulation::set_time(double time) {
   const Busy busy(&busy_);
   if (!std::isfinite(time)) throw nb::value_error("time is not finite");
@@ -277,12 +293,12 @@ void PySimulation::choose_option(const std::string& name, nb::handle value) {
   set_option(name, value, &options_);
 }
 
-nb::object PySimulation::array(VecX Arrays::*field) {
+FloatArray PySimulation::array(VecX Arrays::*field) {
   VecX& x = (*arrays_).*field;
   return python::view(x.data(), {static_cast<std::size_t>(x.size())}, keep(arrays_));
 }
 
-nb::object PySimulation::contacts() {
+RecordArray PySimulation::contacts() {
   const Busy busy(&busy_);
   std::vector<ContactForce> forces;
   if (has_step_) calc_contact_forces(*workspace_, &forces);
@@ -298,7 +314,7 @@ nb::object PySimulation::contacts() {
   return to_records(records.data(), records.size() * sizeof(ContactRecord), dtype("CONTACT"));
 }
 
-nb::object PySimulation::contact_pairs() {
+RecordArray PySimulation::contact_pairs() {
   const Busy busy(&busy_);
   std::vector<ContactForce> forces;
   if (has_step_) calc_contact_forces(*workspace_, &forces);
@@ -312,7 +328,7 @@ nb::object PySimulation::contact_pairs() {
   return to_records(records.data(), records.size() * sizeof(PairRecord), dtype("CONTACT_PAIR"));
 }
 
-nb::object PySimulation::patches() {
+RecordArray PySimulation::patches() {
   const Busy busy(&busy_);
   std::vector<ContactForce> forces;
   if (has_step_) calc_contact_forces(*workspace_, &forces);
@@ -358,7 +374,7 @@ Vec6 PySimulation::velocity(int body) {
   return body_velocity(model_->model, placement_, velocity, body);
 }
 
-nb::tuple PySimulation::poses() {
+std::pair<FloatArray, FloatArray> PySimulation::poses() {
   place();
   const int n = model_->bodies.size();
   RowMatrix position(n, 3), quat(n, 4);
@@ -367,7 +383,7 @@ nb::tuple PySimulation::poses() {
     position.row(i) = X.p.transpose();
     quat.row(i) = quat_from_matrix(X.R).transpose();
   }
-  return nb::make_tuple(to_numpy(position), to_numpy(quat));
+  return {to_numpy(position), to_numpy(quat)};
 }
 
 std::string PySimulation::picture(int width, int height, double azimuth, double elevation,

@@ -22,6 +22,9 @@ class PySimulation {
   const ModelPtr& model() const { return model_; }
   void take_steps(long count);
 
+  // Goes on with another friction or mass: the model differs in nothing else. All wake.
+  void change_model(ModelPtr model);
+
   State state();  // as the arrays have it; throws ValueError when it is unsound
   void set_state(State state);
   double time() const { return state_.time; }
@@ -36,11 +39,11 @@ class PySimulation {
   struct Arrays {
     VecX q, v, control, generalized_force, surface_scale, activation;
   };
-  nb::object array(VecX Arrays::*field);
+  FloatArray array(VecX Arrays::*field);
 
-  nb::object contacts();
-  nb::object contact_pairs();
-  nb::object patches();
+  RecordArray contacts();
+  RecordArray contact_pairs();
+  RecordArray patches();
   void apply_force(int body, const Vec3& force_W, const Vec3& torque_W, const Vec3* point_W);
   void clear_forces();
   void clear_surface_scale();
@@ -53,13 +56,13 @@ class PySimulation {
     return found == targets_.end() ? nullptr : &found->second;
   }
 
-  nb::list schedule() const { return from_points(points_); }
+  nb::typed<nb::list, Things> schedule() const { return from_points(points_); }
   void set_schedule(std::vector<ControlPoint> points);
-  nb::object sensors();  // all numbers
+  FloatArray sensors();  // all numbers
 
   Transform pose(int body);
   Vec6 velocity(int body);
-  nb::tuple poses();
+  std::pair<FloatArray, FloatArray> poses();
   std::string picture(int width, int height, double azimuth, double elevation, const std::string& title);
 
   // The scene in pixels: (rgb, depth, shapes).

@@ -7,14 +7,14 @@ namespace capstan::python {
 namespace {
 
 template <VecX State::*field>
-nb::object get(nb::handle self) {
+FloatArray get(nb::handle self) {
   VecX& x = nb::cast<PyState&>(self).state.*field;
   return view(x.data(), {static_cast<std::size_t>(x.size())}, self);
 }
 
 // Keeps the memory, which views look at.
 template <VecX State::*field>
-void set(PyState& self, nb::handle numbers) {
+void set(PyState& self, const ArrayLike& numbers) {
   VecX& x = self.state.*field;
   const VecX y = to_vector(numbers, x.size(), "the array");
   std::copy(y.begin(), y.end(), x.begin());
@@ -38,7 +38,10 @@ void bind_state(nb::module_& m) {
   nb::class_<PyState>(
       m, "State",
       "Where everything is and how it moves, at one time. State(model, keyframe=None) is the start.\n\n"
-      "q, v, a, control and activation are views: writing to them changes the state.")
+      "q, v, a, control and activation are views: writing to them changes the state.\n\n"
+      ">>> state = capstan.State(capstan.Model(\"double_pendulum\"))\n"
+      ">>> state.q[0] = 0.5\n"
+      ">>> float(capstan.State.from_bytes(state.model, state.to_bytes()).q[0])\n0.5")
       .def(
           "__init__",
           [](PyState* self, const ModelPtr& model, const std::optional<std::string>& keyframe) {
@@ -60,9 +63,9 @@ void bind_state(nb::module_& m) {
       .def_prop_rw("a", &get<&State::a>, &set<&State::a>,
                    "Accelerations in the last step, shape [model.num_velocities] [m/s^2, rad/s^2].")
       .def_prop_rw("control", &get<&State::control>, &set<&State::control>,
-                   "u of each actuator, shape [model.num_controls].")
+                   "u of each actuator in its unit [N, N m, m, rad, ...], shape [model.num_controls].")
       .def_prop_rw("activation", &get<&State::activation>, &set<&State::activation>,
-                   "What the force of each actuator follows in place of its control, shape "
+                   "What the force of each actuator follows in place of its control, in the same unit, shape "
                    "[model.num_controls]; 0 where\nan actuator has none, and shape [0] where no actuator of "
                    "the model has one.")
       .def_prop_ro(

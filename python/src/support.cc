@@ -33,7 +33,8 @@ VecX to_vector(nb::handle numbers, Eigen::Index size, const char* what) {
         fmt::format("{} has {} dimensions; give a list or an array of one", what, array.ndim()));
   }
   const auto n = static_cast<Eigen::Index>(array.shape(0));
-  if (size >= 0 && n != size) raise_value_error(fmt::format("{} has {} numbers; give {}", what, n, size));
+  if (size >= 0 && n != size)
+    raise_value_error(fmt::format("{} has {} number{}; give {}", what, n, n == 1 ? "" : "s", size));
   VecX x(n);
   if (n > 0) std::memcpy(x.data(), array.data(), n * sizeof(double));
   return x;
@@ -63,32 +64,33 @@ RowMatrix to_matrix(nb::handle numbers, Eigen::Index columns, const char* what) 
   return x;
 }
 
-nb::object view(double* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
+FloatArray view(double* data, std::initializer_list<std::size_t> shape, nb::handle owner) {
   static double nothing = 0;  // numpy wants an address, also of no numbers
-  return nb::cast(nb::ndarray<nb::numpy, double>(data != nullptr ? data : &nothing, shape, owner));
+  return nb::steal<FloatArray>(
+      nb::cast(nb::ndarray<nb::numpy, double>(data != nullptr ? data : &nothing, shape, owner)).release());
 }
 
-nb::object to_numpy(const VecX& x) {
+FloatArray to_numpy(const VecX& x) {
   auto copy = std::make_shared<VecX>(x);
   return view(copy->data(), {static_cast<std::size_t>(x.size())}, keep(copy));
 }
 
-nb::object to_numpy(const RowMatrix& x) {
+FloatArray to_numpy(const RowMatrix& x) {
   auto copy = std::make_shared<RowMatrix>(x);
   return view(copy->data(), {static_cast<std::size_t>(x.rows()), static_cast<std::size_t>(x.cols())},
               keep(copy));
 }
 
-nb::object to_records(const void* data, std::size_t bytes, nb::handle dtype) {
+RecordArray to_records(const void* data, std::size_t bytes, nb::handle dtype) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  if (bytes == 0) return numpy.attr("zeros")(0, dtype);
+  if (bytes == 0) return nb::borrow<RecordArray>(numpy.attr("zeros")(0, dtype));
   // A bytearray, so that the records can be written to: they are the user's own.
   nb::object memory = nb::steal(PyByteArray_FromStringAndSize(static_cast<const char*>(data), bytes));
-  return numpy.attr("frombuffer")(memory, dtype);
+  return nb::borrow<RecordArray>(numpy.attr("frombuffer")(memory, dtype));
 }
 
-nb::object make_slice(int begin, int end) {
-  return nb::steal(PySlice_New(nb::int_(begin).ptr(), nb::int_(end).ptr(), nullptr));
+nb::slice make_slice(int begin, int end) {
+  return nb::steal<nb::slice>(PySlice_New(nb::int_(begin).ptr(), nb::int_(end).ptr(), nullptr));
 }
 
 std::string to_path(nb::handle path) {

@@ -13,6 +13,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
@@ -31,6 +32,29 @@ using namespace nb::literals;
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+// What functions take and give, by the words that Python's annotations have for it: nanobind writes these
+// into _core.pyi and checks nothing.
+inline bool is_anything(PyObject*) {
+  return true;
+}
+#define CAPSTAN_ANNOTATED(Type, text)                      \
+  class Type : public nb::object {                         \
+    NB_OBJECT_DEFAULT(Type, nb::object, text, is_anything) \
+  };
+CAPSTAN_ANNOTATED(FloatArray, "numpy.typing.NDArray[numpy.float64]")
+CAPSTAN_ANNOTATED(IntArray, "numpy.typing.NDArray[numpy.int32]")
+CAPSTAN_ANNOTATED(RecordArray, "numpy.typing.NDArray[numpy.void]")
+CAPSTAN_ANNOTATED(ArrayLike, "numpy.typing.ArrayLike")
+CAPSTAN_ANNOTATED(NameOrNumber, "str | int")
+CAPSTAN_ANNOTATED(PathLike, "str | os.PathLike[str]")
+CAPSTAN_ANNOTATED(SceneLike, "Scene | Model | str | os.PathLike[str]")
+CAPSTAN_ANNOTATED(PointsLike, "typing.Iterable[dict[str, typing.Any]] | str | os.PathLike[str]")
+CAPSTAN_ANNOTATED(WholeNumber, "typing.SupportsIndex")
+CAPSTAN_ANNOTATED(WholeNumbers, "typing.Iterable[typing.SupportsIndex]")
+#undef CAPSTAN_ANNOTATED
+using Texts = nb::typed<nb::dict, nb::str, nb::str>;
+using Things = nb::typed<nb::dict, nb::str, nb::any>;
+
 // Anything that numpy can make an array of, as numbers. `size` -1: any. Throws ValueError that names `what`.
 VecX to_vector(nb::handle numbers, Eigen::Index size, const char* what);
 VecX to_finite_vector(nb::handle numbers, Eigen::Index size, const char* what);
@@ -39,23 +63,23 @@ Vec3 to_vec3(nb::handle numbers, const char* what);
 RowMatrix to_matrix(nb::handle numbers, Eigen::Index columns, const char* what);
 
 // A new numpy array with these numbers.
-nb::object to_numpy(const VecX& x);
-nb::object to_numpy(const RowMatrix& x);
-inline nb::object to_numpy(const Vec3& x) {
+FloatArray to_numpy(const VecX& x);
+FloatArray to_numpy(const RowMatrix& x);
+inline FloatArray to_numpy(const Vec3& x) {
   return to_numpy(VecX(x));
 }
 
 // A numpy array of memory that `owner` keeps alive.
-nb::object view(double* data, std::initializer_list<std::size_t> shape, nb::handle owner);
+FloatArray view(double* data, std::initializer_list<std::size_t> shape, nb::handle owner);
 template <class T>
 nb::capsule keep(std::shared_ptr<T> owner) {
   return nb::capsule(new std::shared_ptr<T>(std::move(owner)),
                      [](void* p) noexcept { delete static_cast<std::shared_ptr<T>*>(p); });
 }
 // A numpy array of records: `bytes` of count records of a dtype.
-nb::object to_records(const void* data, std::size_t bytes, nb::handle dtype);
+RecordArray to_records(const void* data, std::size_t bytes, nb::handle dtype);
 
-nb::object make_slice(int begin, int end);
+nb::slice make_slice(int begin, int end);
 
 // str or os.PathLike; refuses a path with a zero byte, which the system would cut off there.
 std::string to_path(nb::handle path);
@@ -104,6 +128,10 @@ void tell_warnings(const Diagnostics& diagnostics, std::size_t first = 0);
 // From a Scene, a Model, or what Scene.load() takes; tells warnings.
 ModelPtr to_model(nb::handle scene_or_model);
 
+// A model of the same scene with another friction of a material, or mass of a body [kg]; `m` stays as it is.
+ModelPtr with_friction(const CompiledModel& m, double friction, const std::string& material);
+ModelPtr with_mass(const CompiledModel& m, double mass, const std::string& body);
+
 struct PyState {
   ModelPtr model;
   State state;
@@ -124,7 +152,8 @@ StepOptions choose_options(const Model& model, const nb::kwargs& arguments);
 std::string contact_law_name(const StepOptions& options);
 void set_option(const std::string& name, nb::handle value, StepOptions* options);
 nb::object get_option(const std::string& name, const StepOptions& options);
-nb::dict rigid_models();  // {model: its solvers, the default one first}
+nb::typed<nb::dict, nb::str, nb::typed<nb::list, nb::str>>
+rigid_models();  // {model: its solvers, the default one first}
 
 // Quaternions that are not of unit length are made so; throws ValueError when no step can start from the
 // state.

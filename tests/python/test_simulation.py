@@ -245,22 +245,20 @@ def test_other_threads_run_and_may_not_touch_what_is_being_stepped():
 
 
 def test_overhead_of_a_call():
-    """sim.step() over step(n): less than 2 us is meant; the bound here leaves room for a busy machine, of whose
-    processors only our own time counts."""
+    """sim.step() over step(n): less than 2 us is meant, 0.8 us were measured while four others compiled. Only our own time
+    counts, and of many short turns the least, so that a busy machine tells the same within 5 us."""
     sim = capstan.load("double_pendulum")
-    n = 20_000
-    best = []
-    for loop in (lambda: sim.step(n), lambda: [sim.step() for _ in range(n)]):
-        times = []
-        for _ in range(3):
+    n = 1000
+    best = [float("inf"), float("inf")]
+    for _ in range(40):
+        for i, loop in enumerate((lambda: sim.step(n), lambda: [sim.step() for _ in range(n)])):
             sim.reset()
             begin = time.process_time()
             loop()
-            times.append(time.process_time() - begin)
-        best.append(min(times))
+            best[i] = min(best[i], time.process_time() - begin)
     overhead = (best[1] - best[0]) / n
     print(f"overhead of sim.step(): {1e6 * overhead:.2f} us")
-    assert overhead < 50e-6
+    assert overhead < 5e-6
 
 
 def test_pictures():
@@ -290,6 +288,13 @@ def test_a_number_by_name_is_a_number():
     assert np.ndim(kept[0]) == 0 and len(set(kept)) == 3  # no views of the same memory
     sim.q[name] = 0.25
     assert sim.q[0] == sim.q[name] == 0.25
+    sim.q[name] = np.array([0.5])  # as what is computed with the slices of model.joint(name)
+    assert sim.q[0] == 0.5
+    with pytest.raises(ValueError, match=r"'upper' has 1 number; the shape \(2,\) was given"):
+        sim.q["upper"] = [1, 2]
+    ball = capstan.load("free_body")
+    with pytest.raises(ValueError, match=r"has 7 numbers; the shape \(3,\) was given"):
+        ball.q[ball.model.joint_names[0]] = [0, 0, 1]
 
 
 def test_patches_carry_the_weight():
@@ -309,3 +314,40 @@ bodies:
     pressing = contacts[contacts["normal_force"] > 0]
     assert len(pressing) == patch["points"]
     np.testing.assert_allclose(pressing["area"].sum(), patch["area"])
+
+
+def test_what_is_not_there_is_told_where_it_is():
+    sim = capstan.load("stack")
+    for name, hint in (("joint", r"sim\.model\.joint is the model's"), ("contact", "did you mean 'contacts'"),
+                       ("xyz", r"help\(capstan\.Simulation\) lists")):
+        with pytest.raises(AttributeError, match=f"a simulation has no '{name}'; {hint}"):
+            getattr(sim, name)
+    assert not hasattr(sim, "__array__") and not hasattr(sim, "friction")
+    with pytest.raises(TypeError, match="states holds a Simulation; give objects of State, such as sim.state"):
+        capstan.rollout(sim.model, [sim], steps=1)
+
+
+def test_limits_of_a_servo_in_ones_own_loop():
+    """docs/python.md: explicit springs up to 4 I / dt^2, dampers up to 2 I / dt, and servos of the step without a limit."""
+    dt, mass = 0.01, 2
+    scene = """capstan: 1
+options: {{dt: {dt}, gravity: [0, 0, 0]}}
+bodies: [{{name: cart, joint: {{name: rail, type: prismatic, axis: [1, 0, 0]}}, shape: {{type: sphere, radius: 0.1, mass: {mass}}}}}]
+actuators: [{{name: motor, joint: rail, {motor}}}]
+"""
+
+    def largest(stiffness, damping, motor="type: torque"):
+        sim = capstan.Simulation(capstan.Scene.from_string(scene.format(dt=dt, mass=mass, motor=motor)))
+        sim.q["rail"], sim.v["rail"] = 0.01, 0.1
+        for _ in range(200):
+            sim.control["motor"] = -stiffness * sim.q["rail"] - damping * sim.v["rail"] if motor == "type: torque" else 0
+            try:
+                sim.step()
+            except capstan.StepError:
+                return np.inf
+        return abs(sim.q["rail"]) + abs(sim.v["rail"])
+
+    for factor, holds in ((0.95, True), (1.05, False)):
+        assert (largest(factor * 4 * mass / dt**2, 0) < 10) == holds
+        assert (largest(0, factor * 2 * mass / dt) < 10) == holds
+    assert largest(0, 0, "type: pd, stiffness: 1.0e+7, damping: 1.0e+5") < 0.1
