@@ -93,9 +93,49 @@ TEST(RodMomentum, AFreeRodKeepsBothMomenta) {
         EXPECT_LT(relative(change.head<3>(), before.momentum.head<3>()), dt < 0.01 ? 2e-10 : 1e-9) << what;
         EXPECT_LT(relative(change.tail<3>(), before.momentum.tail<3>()), 1e-12) << what;
         // Velocities are chords: the first step changes the energy by up to w^2 dt^2 / 2 of it.
-        if (integrator != Integrator::midpoint) {
-          EXPECT_LT(after.total() / before.total(), 1 + 0.5 * 101 * dt * dt) << what;
+        const double energy = after.total() / before.total();
+        if (integrator == Integrator::midpoint) {
+          // What springs open loses a quarter by the damping of stretch waves that midpoint takes.
+          EXPECT_LT(energy, form == Form::wave ? 1 : 1.002) << what;
+          EXPECT_GT(energy, form == Form::wave ? 0.7 : 0.999) << what;
+        } else {
+          EXPECT_LT(energy, 1 + 0.5 * 101 * dt * dt) << what;
         }
+      }
+    }
+  }
+}
+
+// The explicit schemes, at a fifth of the time in which a wave of stretch crosses an edge. explicit_euler
+// lets what vibrates at w grow by w^2 dt of its energy in a second, and damping of beta takes beta w^2 of it:
+// it needs a beta of more than the time step, and goes wild without.
+TEST(RodMomentum, AFreeRodKeepsBothMomentaExplicitly) {
+  Scene scene = floor_only(0.5, 1e5);
+  scene.options.gravity.setZero();
+  for (const Form form : {Form::straight, Form::wave, Form::ring}) {
+    for (const Integrator integrator : {Integrator::explicit_euler, Integrator::symplectic_euler}) {
+      for (const double dt : {4e-5, 2e-5}) {
+        const bool is_explicit = integrator == Integrator::explicit_euler;
+        RodSpec spec = make(form);
+        if (is_explicit) spec.beta = 2 * dt;
+        Simulation run(scene, dt, ContactLaw::coulomb);
+        run.options.integrator = integrator;
+        const auto rod = add(spec, "rod", &run);
+        set_spin({1, 8, 6}, {0.3, -0.1, 0.2}, *rod, &run.state);
+        const Mechanics before = calc_mechanics(run.model, run.state);
+        double least = 1, most = 1;
+        for (int i = 0; i < 10; ++i) {
+          run.go(0.02);
+          const double energy = calc_mechanics(run.model, run.state).total() / before.total();
+          least = std::min(least, energy);
+          most = std::max(most, energy);
+        }
+        const Vec6 change = calc_mechanics(run.model, run.state).momentum - before.momentum;
+        const std::string what = fmt::format("form {} integrator {} dt {}", int(form), int(integrator), dt);
+        EXPECT_LT(relative(change.head<3>(), before.momentum.head<3>()), 1e-11) << what;
+        EXPECT_LT(relative(change.tail<3>(), before.momentum.tail<3>()), 1e-11) << what;
+        EXPECT_LT(most, is_explicit ? 1 + 1e-6 : 1 + 75 * dt) << what;
+        EXPECT_GT(least, is_explicit ? 0.8 : 1 - 75 * dt) << what;
       }
     }
   }
