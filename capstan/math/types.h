@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "capstan/math/alignment.h"
+#include "capstan/math/small_operators.h"
 
 namespace capstan {
 
