@@ -149,14 +149,19 @@ void tell_lagging(const StepOptions& step, const Summary& s) {
 }
 
 // Law coulomb, where no friction was found that fits the normal forces of the same step.
-void tell_unsettled(const Summary& s) {
+void tell_unsettled(const Model& model, const Summary& s) {
   constexpr double kWorthTelling = 0.005;  // of all steps
   if (!(static_cast<double>(s.unsettled) > kWorthTelling * static_cast<double>(s.num_steps))) return;
+  const bool has_patches = std::any_of(model.shapes.begin(), model.shapes.end(), [](const ModelShape& shape) {
+    return shape.field != nullptr && shape.patch_points == 0;
+  });
   fmt::print(
       "  In {} of {} steps a contact's friction was not what Coulomb's law asks for, by up to {:.0f} % of\n"
       "  its force: bodies wedge each other, or many of them share a load. The log has it as\n"
-      "  friction.violation; a smaller '--dt' may help.\n",
-      s.unsettled, s.num_steps, 100 * s.cone_violation);
+      "  friction.violation; {} may help.\n",
+      s.unsettled, s.num_steps, 100 * s.cone_violation,
+      has_patches ? "'patch_points: 6' on the shapes with patches, or a smaller '--dt',"
+                  : "a smaller '--dt'");
 }
 
 // What is held or touched is not told right beyond a radian in a step (dynamics/free_turn.h).
@@ -357,7 +362,7 @@ int run(const RunOptions& options) {
     } else {
       print_short_summary(loaded, step, summary, state);
     }
-    tell_unsettled(summary);
+    tell_unsettled(loaded.model, summary);
     tell_lagging(step, summary);
     print_sensors(sensors, loaded.scene.sensors.size(), summary.sensed);
     if (log) fmt::print("  {:<22}{}, {} rows\n", "log", options.log, log->num_rows());

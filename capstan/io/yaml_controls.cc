@@ -202,14 +202,17 @@ void read_sensor_targets(YamlReader* reader, NodeNames* nodes, YamlFields* field
     bodies = and_world = names_of_bodies(scene, nodes);
     and_world.push_back(kWorld);
   }
-  if (has_shape || on == "body") reference("body", "body", of_contacts ? and_world : bodies, &sensor->body);
+  std::vector<std::string> touched = and_world;  // also rods and soft bodies as a whole
+  for (const RodSpec& rod : scene.rods) touched.push_back(rod.name);
+  for (const SoftBodySpec& body : scene.soft_bodies) touched.push_back(body.name);
+  if (has_shape || on == "body") reference("body", "body", of_contacts ? touched : bodies, &sensor->body);
   if (may_be_relative(sensor->type)) {
     reference("relative_site", "site", names_of(scene.sites), &sensor->relative_site);
     reference("relative_body", "body", and_world, &sensor->relative_body);
     fields->at_most_one({"relative_site", "relative_body"});
   }
   if (of_contacts) {
-    reference("other_body", "body", and_world, &sensor->other_body);
+    reference("other_body", "body", touched, &sensor->other_body);
     reference("other_shape", "shape", names_of(scene.shapes), &sensor->other_shape);
     fields->at_most_one({"other_body", "other_shape"});
   }

@@ -146,9 +146,18 @@ struct SensorMaker {
     return true;
   }
 
+  // A rod or a soft body as a whole, whose parts are name/0 and so on; -1: there is none.
+  int find_flexible(const std::string& name) const {
+    for (const ModelBody& body : model.bodies) {
+      const int object = model.links[body.link].object;
+      if (object >= 0 && !model.objects[object].is_tree() && body.name.starts_with(name + "/")) return object;
+    }
+    return -1;
+  }
+
   bool find_contact(const std::string& body, const std::string& shape, SensorSet::Contact* contact) const {
-    if (!body.empty() && (contact->body = find_body(body)) < 0)
-      return unknown(body, "write the name of a body");
+    if (!body.empty() && (contact->body = find_body(body)) < 0 && (contact->object = find_flexible(body)) < 0)
+      return unknown(body, "write the name of a body, a rod or a soft body");
     if (!shape.empty() && (contact->shape = find_shape(shape)) < 0)
       return unknown(shape, "write the name of a shape");
     return true;
@@ -161,7 +170,9 @@ struct SensorMaker {
       return false;
     const SensorSet::Contact& on = e->on.is_any() ? e->other : e->on;
     if (on.is_any()) return unknown("", "write the name of a body or shape");
-    e->index = on.body >= 0 ? on.body : model.shapes[on.shape].body;
+    e->index = on.body >= 0     ? on.body
+               : on.object >= 0 ? model.links[model.objects[on.object].link_begin].body
+                                : model.shapes[on.shape].body;
     return true;
   }
 
@@ -184,7 +195,10 @@ struct SensorMaker {
         e->unit = "N m";
       return e->index >= 0 || unknown(sensor.actuator, "write the name of an actuator");
     }
-    if (on == "contact") return on_contacts(e);
+    const bool touches_all = sensor.type == SensorType::touch && sensor.site.empty() &&
+                             sensor.shape.empty() && !sensor.body.empty() &&
+                             find_body(sensor.body) < 0;  // of a rod or a soft body
+    if (on == "contact" || touches_all) return on_contacts(e);
     if (!on_frame(e)) return false;
     if (sensor.type == SensorType::touch) {
       if (!find_contact("", sensor.shape, &e->on)) return false;

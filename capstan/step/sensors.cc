@@ -128,7 +128,8 @@ struct Reader {
   }
 
   bool is_at(const SensorSet::Contact& at, int shape) const {
-    return (at.shape < 0 || at.shape == shape) && (at.body < 0 || at.body == model.shapes[shape].body);
+    return (at.shape < 0 || at.shape == shape) && (at.body < 0 || at.body == model.shapes[shape].body) &&
+           (at.object < 0 || at.object == model.links[model.shapes[shape].link].object);
   }
 
   // Calls each(contact, force) for the contacts of a sensor: with the force on what it is on.

@@ -74,7 +74,8 @@ struct SensorSet {
   };
   struct Contact {  // what a contact is with
     int body = -1, shape = -1;
-    bool is_any() const { return body < 0 && shape < 0; }
+    int object = -1;  // all of a rod or a soft body
+    bool is_any() const { return body < 0 && shape < 0 && object < 0; }
   };
   struct Entry {
     std::string name, unit;

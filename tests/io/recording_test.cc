@@ -93,16 +93,19 @@ TEST_F(RecordingTest, KeepsTheRestOfRodsAndSoftBodies) {
       "bodies: [{name: box, position: [0.5, 0, 0.05], joint: {type: free}, "
       "shape: {type: box, size: [0.1, 0.1, 0.1]}}]\n";
   for (const bool has_tree : {true, false}) {
+    Diagnostics diagnostics;
     const Scene scene = read_yaml_text(
         "capstan: 1\noptions: {dt: 0.005, sleep: true}\n"
         "shapes: [{name: floor, type: half_space}]\n" +
-        (has_tree ? box : std::string()) + R"(rods:
+            (has_tree ? box : std::string()) + R"(rods:
   - {name: rope, diameter: 0.01, density: 1000, young_modulus: 1.0e6, edges: 8,
      line: {from: [0, 0, 0.005], to: [0.3, 0, 0.005]}}
 soft_bodies:
   - {name: pad, box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, position: [-0.5, 0, 0.05],
      density: 1000, young_modulus: 1.0e6, damping: {beta: 0.01}}
-)");
+)",
+        {}, &diagnostics);
+    ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
     const Model model = compile(scene);
     const StepOptions options = step_options(model);
     RecordingWriter writer(path_, model, recording_header(scene, model, "rest.yaml", options, 1));

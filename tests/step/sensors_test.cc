@@ -76,6 +76,40 @@ TEST(Sensors, AgreeWithMujoco) {
   EXPECT_NEAR(std::abs(quat.dot(Eigen::Map<const Vec4>(values["fq"].data()))), 1, 1e-12);
 }
 
+// The name of a soft body or of a rod stands for all of it.
+TEST(Sensors, OfAllOfASoftBodyAndARod) {
+  Diagnostics diagnostics;
+  const Scene scene = read_yaml_text(R"(capstan: 1
+options: {dt: 0.005}
+shapes: [{name: floor, type: plane}]
+soft_bodies:
+  - {name: gel, box: {size: [0.1, 0.1, 0.1], cells: [2, 2, 2]}, position: [0.5, 0, 0.05], young_modulus: 1e5,
+     density: 1000, damping: {beta: 0.02}}
+rods:
+  - {name: rope, line: {from: [0, 0.5, 0.005], to: [0.3, 0.5, 0.005]}, edges: 8, diameter: 0.01, young_modulus: 1e6,
+     density: 1000}
+sensors:
+  - {name: under_gel, type: contact_force, shape: floor, other_body: gel}
+  - {name: gel, type: touch, body: gel}
+  - {name: rope, type: touch, body: rope}
+  - {name: rope_and_gel, type: touch, body: rope, other_body: gel}
+  - {name: all, type: touch, body: world}
+)",
+                                     {}, &diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  const Model model = compile(scene);
+  State state = initial_state(model);
+  Workspace workspace = make_workspace(model);
+  for (int i = 0; i < 400; ++i) step(model, step_options(model), {}, &state, &workspace);
+  auto values = read_all(model, scene, state, &workspace);
+  const double gel = 9.81, rope = 1000 * 9.81 * M_PI * 0.005 * 0.005 * 0.3;
+  EXPECT_NEAR(values["under_gel"][2], -gel, 1e-3 * gel);
+  EXPECT_NEAR(values["gel"][0], gel, 1e-3 * gel);
+  EXPECT_NEAR(values["rope"][0], rope, 1e-3 * rope);
+  EXPECT_EQ(values["rope_and_gel"][0], 0);
+  EXPECT_NEAR(values["all"][0], gel + rope, 1e-3 * gel);
+}
+
 // A box of 2 kg at rest on the ground, with a 1 kg block welded on top of it: g up, the block's weight in
 // between, the whole weight in contact.
 TEST(Sensors, AtRest) {
