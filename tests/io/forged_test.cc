@@ -132,7 +132,7 @@ TEST_F(ForgedTest, Recordings) {
          p.header.numbers.resize(1);
          for (RecordedFrame& f : p.frames) f.numbers.setZero(1);
        }},
-      {"trees may sleep",
+      {"objects may sleep",
        [](Parts& p) {
          p.header.num_rest = 1;
          for (RecordedFrame& f : p.frames) f.state.rest.resize(1);

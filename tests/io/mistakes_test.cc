@@ -32,7 +32,8 @@ std::string block(const std::string& shape) {
 }
 
 std::string flexible(const std::string& material, const std::string& contact) {
-  return "materials: [{name: m, elastic_modulus: 1e6, " + material +
+  return "materials: [{name: m, " + std::string(contact == "patch" ? "elastic_modulus: 1e6, " : "") +
+         material +
          "}]\nsoft_bodies: [{name: a, box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}, density: 1000, "
          "young_modulus: 1e6, material: m, contact: " +
          contact + "}]\n";
