@@ -13,6 +13,7 @@ namespace {
 constexpr double kApart = 1e-4;      // of the smaller bounding radius: shapes farther apart do not touch
 constexpr double kSlow = 0.01;       // of the bounding radius: the way of a shape in a step
 constexpr double kSameFloor = 0.99;  // cosine of the angle between the normals of what is the same floor
+constexpr double kDeeper = 2;        // what stands on something does not sink much deeper in a step
 constexpr double kLittle = 0.25;     // of what late contacts leave alone: a gap that a guess may have wrong
 
 using Entry = WithdrawWorkspace::Entry;
@@ -81,6 +82,11 @@ struct Withdrawal {
 
   MovingShape moving(int shape) const {
     return moving_shape(model, placement, shape, shape_pose(model, placement, shape), late.V, problem.dt);
+  }
+  // As the step begins.
+  MovingShape moving_before(int shape) const {
+    return moving_shape(model, placement, shape, shape_pose(model, placement, shape),
+                        problem.motion->velocity.V, problem.dt);
   }
   MovingShape moving_without(int shape) const {
     const int link = model.shapes[shape].link;
@@ -156,14 +162,34 @@ struct Withdrawal {
     });
   }
 
-  // Whether w.points, those of v', are of no surface or of another one, in which the shapes are no deeper
-  // than they may stand in each other (slack) where v' leads: then it is a floor for them, and what they were
-  // told is not a wall.
-  bool goes_over(const Told& told, const MovingShape& A0, const MovingShape& B0, double slack) const {
-    return std::all_of(w.points.begin(), w.points.end(), [&](const ContactPoint& c) {
-      return c.normal.dot(told.normal) < kOtherSurface &&
-             c.distance + calc_opening(A0, B0, c.normal, 0.5 * (c.p_A + c.p_B)) >= -slack;
-    });
+  // What the pair's contacts tell of these motions.
+  Told tell(std::span<const Entry> pair, const MovingShape& A, const MovingShape& B) const {
+    Told told{contacts.normal[pair[0].contact]};
+    for (const Entry& entry : pair)
+      told.gap = std::min(
+          told.gap, contacts.distance[entry.contact] +
+                        problem.dt * (contacts.gap_rate[entry.contact] - contacts.drift_rate[entry.contact]) +
+                        calc_opening(A, B, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
+    return told;
+  }
+
+  // How it meets as they lead, with w.points.
+  Meeting follow(std::span<const Entry> pair, const MovingShape& A, const MovingShape& B, double slack) {
+    w.points.clear();
+    return meet(model, pair[0].shape_a, A, pair[0].shape_b, B, tell(pair, A, B),
+                contacts.material[pair[0].contact].margin, slack, &w.scratch, &w.points);
+  }
+
+  // Whether it is another surface than that with this normal, in which the shapes are no deeper than they may
+  // stand in each other (slack) where the motions lead: then it is a floor for them, and what they were told
+  // is not a wall.
+  bool goes_over(const Meeting& meeting, const Vec3& normal, const MovingShape& A, const MovingShape& B,
+                 double slack) const {
+    return meeting.kind == Meeting::Kind::elsewhere &&
+           std::all_of(w.points.begin(), w.points.end(), [&](const ContactPoint& c) {
+             return c.normal.dot(normal) < kOtherSurface &&
+                    c.distance + calc_opening(A, B, c.normal, 0.5 * (c.p_A + c.p_B)) >= -slack;
+           });
   }
 
   // w.stands becomes the contacts with which one of the links stands on something else: those of what
@@ -223,25 +249,28 @@ struct Withdrawal {
       return false;
     calc_velocity_without(pair);
     const MovingShape A0 = moving_without(a), B0 = moving_without(b);
-    if (!is_apart) depth = std::max(depth, calc_end_depth(link_a, A0, link_b, B0));
-    w.points.clear();
-    const double margin = contacts.material[pair[0].contact].margin;
-    Told told{normal};
-    for (const Entry& entry : pair)
-      told.gap = std::min(
-          told.gap, contacts.distance[entry.contact] +
-                        problem.dt * (contacts.gap_rate[entry.contact] - contacts.drift_rate[entry.contact]) +
-                        calc_opening(A0, B0, contacts.normal[entry.contact], contacts.p_WC[entry.contact]));
-    const Meeting meeting = meet(model, a, A0, b, B0, told, margin, 2 * depth, &w.scratch, &w.points);
+    if (!is_apart) {
+      const double end_depth = calc_end_depth(link_a, A0, link_b, B0);
+      depth = depth > 0 ? std::clamp(end_depth, depth, kDeeper * depth) : std::max(end_depth, kApart * size);
+    }
+    Meeting meeting = follow(pair, A0, B0, 2 * depth);
+    if (!is_apart && !goes_over(meeting, normal, A0, B0, 2 * depth)) {
+      // What bears the shapes bears the impulses that are taken away, too, and may lift them in v'; they go
+      // on as they came, if that leads through what they were told.
+      const MovingShape A1 = moving_before(a), B1 = moving_before(b);
+      meeting = follow(pair, A1, B1, 2 * depth);
+      const bool is_free = meeting.kind == Meeting::Kind::none && tell(pair, A1, B1).gap < 0;
+      if (!is_free && !goes_over(meeting, normal, A1, B1, 2 * depth)) return false;
+    }
+    const bool is_none = meeting.kind == Meeting::Kind::none;
     if (meeting.kind == Meeting::Kind::along) return false;
     if (meeting.is_covered) w.points.clear();
-    if (!is_apart && !goes_over(told, A0, B0, 2 * depth)) return false;
     double gap = kInfinity;
     for (const ContactPoint& c : w.points) {
       gap = std::min(gap, c.distance + calc_opening(A, B, c.normal, c.p_A));
     }
+    const double margin = contacts.material[pair[0].contact].margin;
     const bool is_little = is_apart && gap <= margin + kLittle * kLateTolerance * size;
-    const bool is_none = meeting.kind == Meeting::Kind::none;
     if ((!is_none && is_little) || (!(is_none && is_apart) && was_replaced(a, b))) return false;
     // Points take the place of a patch, too.
     const bool was_patch = contacts.material[pair[0].contact].area > 0;

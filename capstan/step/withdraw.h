@@ -9,8 +9,9 @@
 //
 // What stands on something falls through it in free motion, by g dt^2: a slow box that comes to the next slat
 // of a floor takes its side for a wall then, as it is a shorter way back than up. A contact that brings the
-// shapes together is put to the test, too, where one of them stands on something: if v' leads to another
-// surface of them, no deeper than they stand in others, its contact takes the place of the old one.
+// shapes together is put to the test, too, where one of them stands on something: if v', or the velocities of
+// the beginning, lead to another surface of them, no deeper than they stand in others, its contact takes the
+// place of the old one.
 #pragma once
 
 #include "capstan/contacts/contacts.h"
