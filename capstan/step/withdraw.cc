@@ -83,14 +83,10 @@ struct Withdrawal {
   MovingShape moving(int shape) const {
     return moving_shape(model, placement, shape, shape_pose(model, placement, shape), late.V, problem.dt);
   }
-  // As the step begins.
-  MovingShape moving_before(int shape) const {
-    return moving_shape(model, placement, shape, shape_pose(model, placement, shape),
-                        problem.motion->velocity.V, problem.dt);
-  }
-  MovingShape moving_without(int shape) const {
+  // With velocities v of all dofs.
+  MovingShape moving_with(const VecX& v, int shape) const {
     const int link = model.shapes[shape].link;
-    const auto V = [&](int l) { return link_velocity(model, placement, w.v_without, l); };
+    const auto V = [&](int l) { return link_velocity(model, placement, v, l); };
     return moving_shape(model, placement, shape, shape_pose(model, placement, shape), V(link),
                         V(parent_link(model, link)), problem.dt);
   }
@@ -192,6 +188,11 @@ struct Withdrawal {
            });
   }
 
+  // Those that took the place of others just now have no impulse yet.
+  bool acts(int contact) const {
+    return contact < std::ssize(newton.impulse) && !newton.impulse[contact].isZero(0);
+  }
+
   // w.stands becomes the contacts with which one of the links stands on something else: those of what
   // touches, and what else bears it. Whether there are any, and none of them has this normal, from a to b, as
   // well: then that is of the same floor.
@@ -202,7 +203,7 @@ struct Withdrawal {
       const bool of_a = link_a != 0 && (a == link_a || b == link_a);
       const bool of_b = link_b != 0 && (a == link_b || b == link_b);
       if ((!of_a && !of_b) || (contacts.shape_a[i] == pair.shape_a && contacts.shape_b[i] == pair.shape_b) ||
-          (contacts.kind[i] != ContactKind::touching && newton.impulse[i].isZero(0)))
+          (contacts.kind[i] != ContactKind::touching && !acts(i)))
         continue;
       const double cosine = normal.dot(contacts.normal[i]);
       if ((of_a && (a == link_a ? cosine : -cosine) > kSameFloor) ||
@@ -215,11 +216,12 @@ struct Withdrawal {
 
   // [m] how deep the links stand there where v' leads, at the most.
   double calc_end_depth(int link_a, const MovingShape& A0, int link_b, const MovingShape& B0) const {
+    const auto V = [&](int l) { return link_velocity(model, placement, w.v, l); };
     const auto way = [&](int link, const Vec3& p) -> Vec3 {
       if (link == 0) return Vec3::Zero();
       if (link == link_a) return A0.motion.displacement(p);
       if (link == link_b) return B0.motion.displacement(p);
-      return link_motion(model, placement, link, late.V[link], late.V[parent_link(model, link)], problem.dt)
+      return link_motion(model, placement, link, V(link), V(parent_link(model, link)), problem.dt)
           .displacement(p);
     };
     double depth = 0;
@@ -233,11 +235,10 @@ struct Withdrawal {
 
   bool test(std::span<const Entry> pair) {
     if (is_as_before(pair)) return false;
-    const bool acts = std::any_of(pair.begin(), pair.end(), [&](const Entry& entry) {
-      return !newton.impulse[entry.contact].isZero(0);
-    });
+    const bool any_acts =
+        std::any_of(pair.begin(), pair.end(), [&](const Entry& e) { return acts(e.contact); });
     const int a = pair[0].shape_a, b = pair[0].shape_b;
-    if (!acts || touched(a, b)) return false;
+    if (!any_acts || touched(a, b)) return false;
     const int link_a = model.shapes[a].link, link_b = model.shapes[b].link;
     double depth = std::max(link_a == 0 ? 0.0 : collision.stand_depth[link_a],
                             link_b == 0 ? 0.0 : collision.stand_depth[link_b]);
@@ -245,10 +246,14 @@ struct Withdrawal {
     const MovingShape A = moving(a), B = moving(b);
     const double size = std::min(A.collider->bounding_radius, B.collider->bounding_radius);
     const bool is_apart = end_distance(A, B, &w.scratch) > kApart * size;
-    if (is_apart ? is_slow(a) && is_slow(b) : !stands_elsewhere(pair[0], link_a, link_b, normal))
+    const auto is_tree = [&](int link) {
+      return link == 0 || model.objects[model.links[link].object].is_tree();
+    };
+    if (is_apart ? is_slow(a) && is_slow(b)
+                 : !is_tree(link_a) || !is_tree(link_b) || !stands_elsewhere(pair[0], link_a, link_b, normal))
       return false;
     calc_velocity_without(pair);
-    const MovingShape A0 = moving_without(a), B0 = moving_without(b);
+    const MovingShape A0 = moving_with(w.v_without, a), B0 = moving_with(w.v_without, b);
     if (!is_apart) {
       const double end_depth = calc_end_depth(link_a, A0, link_b, B0);
       depth = depth > 0 ? std::clamp(end_depth, depth, kDeeper * depth) : std::max(end_depth, kApart * size);
@@ -257,7 +262,7 @@ struct Withdrawal {
     if (!is_apart && !goes_over(meeting, normal, A0, B0, 2 * depth)) {
       // What bears the shapes bears the impulses that are taken away, too, and may lift them in v'; they go
       // on as they came, if that leads through what they were told.
-      const MovingShape A1 = moving_before(a), B1 = moving_before(b);
+      const MovingShape A1 = moving_with(problem.v0, a), B1 = moving_with(problem.v0, b);
       meeting = follow(pair, A1, B1, 2 * depth);
       const bool is_free = meeting.kind == Meeting::Kind::none && tell(pair, A1, B1).gap < 0;
       if (!is_free && !goes_over(meeting, normal, A1, B1, 2 * depth)) return false;
